@@ -45,6 +45,8 @@ _SOFTMAX = (np.float32(1 / 256), np.int8(-128))
 _LEFT_ALONE = ["Pad_Fusion"]
 """Optimizations of ONNX Runtime that are the linter's to decide: which Pad a convolution takes over."""
 _RANDOM_SAMPLES = 16
+MOST_NODES = 1_000
+"""Nodes of the largest model that is quantized. ONNX Runtime takes 10 s for so many, and 40 s for twice as many."""
 _LOADING = re.compile(r"Load model from \S+ failed:\s*")
 
 
@@ -62,6 +64,10 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
         FirmwareError: the calibration data does not fit, or ONNX Runtime cannot quantize the model.
 
     """
+    if len(graph.nodes) > MOST_NODES:
+        raise FirmwareError(
+            f"it has {len(graph.nodes):,} nodes; a float model of up to {MOST_NODES:,} is quantized here"
+        )
     samples = list(_from_folder(calibration, graph) if calibration else _random(graph, seed))
     try:
         prepared = _prepared(path, graph, folder)

@@ -103,6 +103,15 @@ def test_an_input_of_a_type_that_numpy_has_not(tmp_path: Path, capfd: pytest.Cap
     assert "input 'x' is float8e8m0, which numpy has not" in said(capfd, saved(model, tmp_path))
 
 
+def test_a_float_model_of_more_nodes_than_are_quantized(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Functions that call each other made 4,096 nodes of a file of 1 KB, and quantizing them took minutes."""
+    chain = [helper.make_node("Relu", [f"t{index}"], [f"t{index + 1}"]) for index in range(1001)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ("t0", "t1001")]
+    graph = helper.make_graph(chain, "g", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    assert "it has 1,001 nodes; float models of up to 1,000 are quantized here" in said(capfd, saved(model, tmp_path))
+
+
 def test_a_model_that_ends_onnx_runtime(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch) -> None:
     """What ends its process there is another model in each release: a stand-in ends it as such a model does."""
     monkeypatch.setattr(opening, "_started", ended)
