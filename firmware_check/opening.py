@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
+MOST_NUMBERS = 2**22
+"""Numbers of the largest input that is drawn; the sets to quantize with take 256 MB then."""
 DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 """What reading raises where a file says of one part what does not fit another."""
 
@@ -139,6 +142,10 @@ def _open(path: str, library: Library, options: Options, folder: Path) -> Opened
 def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> OpenedModel:
     """An ONNX model, quantized into `folder` first where it is float."""
     graph = read_graph(path, options)
+    for name in graph.inputs:
+        count = prod(size or 1 for size in graph.shape(name) or ())
+        if count > MOST_NUMBERS:
+            raise FirmwareError(f"input '{name}' has {count:,} numbers; inputs of up to {MOST_NUMBERS:,} are drawn")
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
     _refuse_what_ends_onnx_runtime(path)

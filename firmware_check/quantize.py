@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 from firmware_check.errors import FirmwareError
 from firmware_check.reading.read import OPERATORS
-from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime, run_within
 from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.roles import Form
@@ -70,7 +70,7 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
         )
     samples = list(_from_folder(calibration, graph) if calibration else _random(graph, seed))
     try:
-        prepared = _prepared(path, graph, folder)
+        prepared = _prepared(path, graph, folder, samples[0])
         _refuse_no_numbers(prepared)
         with warnings.catch_warnings(), np.errstate(all="ignore"):  # what matters of them is refused, in one sentence
             warnings.simplefilter("ignore")
@@ -85,8 +85,11 @@ def quantize(path: str, graph: Graph, calibration: str, seed: int, folder: Path)
     return quantized
 
 
-def _prepared(path: str, graph: Graph, folder: Path) -> Path:
-    """The model with fixed input sizes, opset 13 or later, and its constants folded and fused by ONNX Runtime."""
+def _prepared(path: str, graph: Graph, folder: Path, sample: Arrays) -> Path:
+    """The model with fixed input sizes, opset 13 or later, and its constants folded and fused by ONNX Runtime.
+
+    It has run on a sample: the quantizer waits for its runs without end.
+    """
     from onnx import version_converter
 
     ort = onnx_runtime()
@@ -108,7 +111,10 @@ def _prepared(path: str, graph: Graph, folder: Path) -> Path:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(fused)
     options.log_severity_level = 4
-    ort.InferenceSession(str(fixed), options, providers=["CPUExecutionProvider"], disabled_optimizers=_LEFT_ALONE)
+    session = ort.InferenceSession(
+        str(fixed), options, providers=["CPUExecutionProvider"], disabled_optimizers=_LEFT_ALONE
+    )
+    run_within(session, sample)
     inferred = onnx.shape_inference.infer_shapes(onnx.load(fused))
     onnx.save(inferred, fused)
     return fused

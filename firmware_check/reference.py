@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
+from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime, run_within
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.fixed_point import (
     Multiplier,
@@ -289,7 +289,7 @@ def _run(model: onnx.ModelProto, wanted: list[str] | None, inputs: Arrays) -> li
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return [np.asarray(array) for array in session.run(wanted, inputs)]
+    return [np.asarray(array) for array in run_within(session, inputs, wanted)]
 
 
 def input_ranges(graph: Graph, program: Program) -> dict[str, tuple[float, float]]:

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 
 import example_models as models
 from firmware_check import opening
 from firmware_check.cli import main
+from onnxlint_cmsis.fixers.proof import onnx_runtime
 from support import firmware_models as more
 from support import paths
 
@@ -109,7 +110,30 @@ def test_a_float_model_of_more_nodes_than_are_quantized(tmp_path: Path, capfd: p
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ("t0", "t1001")]
     graph = helper.make_graph(chain, "g", ends[:1], ends[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    assert "it has 1,001 nodes; float models of up to 1,000 are quantized here" in said(capfd, saved(model, tmp_path))
+    assert "it has 1,001 nodes; a float model of up to 1,000 is quantized here" in said(capfd, saved(model, tmp_path))
+
+
+def test_an_input_of_more_numbers_than_are_drawn(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2**20, 3, 3]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    told = "input 'x' has 9,437,184 numbers; inputs of up to 4,194,304 are drawn"
+    assert told in said(capfd, saved(model, tmp_path))
+
+
+def test_a_loop_without_end(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch) -> None:
+    """The quantizer ran it, and waited."""
+    monkeypatch.setattr(onnx_runtime, "PATIENCE", 0.3)
+    model = parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 4] x) => (float[1, 4] y) <int64 turns = {1099511627776}> {
+    y = Loop <body = b (int64 i, bool more, float[1, 4] s) => (bool same, float[1, 4] t) {
+        same = Identity(more)
+        t = Relu(s)
+    }> (turns, , x)
+}
+""")
+    assert "ONNX Runtime does not quantize it: a run takes more than 0.3 seconds" in said(capfd, saved(model, tmp_path))
 
 
 def test_a_model_that_ends_onnx_runtime(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch) -> None:

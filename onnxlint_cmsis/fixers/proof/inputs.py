@@ -20,6 +20,8 @@ from onnxlint_cmsis.operators.control import CONSTANT
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto, ValueInfoProto
 
+    from onnxlint_cmsis.model.graph import Graph
+
 
 ValueSpan = tuple[float, float]
 """Smallest and largest value."""
@@ -47,6 +49,14 @@ class Input(NamedTuple):
 
 class UnfedError(Exception):
     """No inputs can be made for the model; the text says why."""
+
+
+def refuse_large(graph: Graph) -> None:
+    """UnfedError for a model that computes more values than MOST_COMPUTED, as far as sizes are known."""
+    names = (name for node in graph.nodes for name in node.outputs if name)
+    count = sum(prod(size or 1 for size in graph.shape(name) or ()) for name in names)
+    if count > MOST_COMPUTED:
+        raise UnfedError(f"it computes {count:,} values; models of up to {MOST_COMPUTED:,} are run")
 
 
 def model_inputs(model: ModelProto, input_shapes: InputShapes) -> list[Input]:
@@ -162,6 +172,9 @@ BATCHES = (1, 2)
 """Sizes to try for symbols that are the first axis of an input."""
 MOST_VALUES = 1 << 26
 """Values that an input may have; its random numbers take 8 bytes each."""
+MOST_COMPUTED = 1 << 27
+"""Values of all tensors together that a model may compute: seven times those of the largest network for a Cortex-M at
+hand. A few bytes in a file ask for more than any memory holds."""
 FORMS = ("zeros", "lowest", "highest", "extremes", "uniform", "normal")
 """What an input holds; the last two are repeated with other values."""
 

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.branches import changed_branches, unreached, with_outputs
-from onnxlint_cmsis.fixers.proof.inputs import model_inputs
+from onnxlint_cmsis.fixers.proof.inputs import UnfedError, model_inputs, refuse_large
 from onnxlint_cmsis.fixers.proof.onnx_frame import static_reason
 from onnxlint_cmsis.fixers.proof.onnx_levels import levels, quantizes_floats, unit_outputs
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.formats.format import ONNX
+from onnxlint_cmsis.model.graph import ModelError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -41,6 +43,10 @@ class OnnxModel:
 
     def inputs(self, shapes: InputShapes) -> list[Input]:
         """Inputs without the constants listed among them. Raises UnfedError."""
+        try:
+            refuse_large(ONNX.load("model.onnx", self.data, shapes).graph)
+        except ModelError as error:
+            raise UnfedError(error.message) from None
         return model_inputs(self.proto, shapes)
 
     def levels(self) -> list[Optimization]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import ModuleType
@@ -47,6 +48,25 @@ def onnx_runtime() -> ModuleType:
     return module
 
 
+PATIENCE = 60.0
+"""Seconds that a model may run on one set of inputs: a Loop of a damaged model has no end."""
+
+
+def run_within(session: Any, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
+    """Outputs of a session of ONNX Runtime. Raises RuntimeRefusalError, also where they take longer than PATIENCE."""
+    options = onnx_runtime().RunOptions()
+    watch = threading.Timer(PATIENCE, setattr, (options, "terminate", True))
+    watch.daemon = True
+    watch.start()
+    try:
+        return list(session.run(names, dict(feed), options))
+    except Exception as error:  # onnxruntime's own exceptions have no common base
+        why = f"a run takes more than {PATIENCE:g} seconds" if options.terminate else first_line(error)
+        raise RuntimeRefusalError(why) from None
+    finally:
+        watch.cancel()
+
+
 class RuntimeSession:
     """A model ready to run."""
 
@@ -70,8 +90,5 @@ class RuntimeSession:
         self.outputs: list[tuple[str, str]] = [(output.name, output.type) for output in self._session.get_outputs()]
 
     def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
-        """Outputs in order. Raises RuntimeRefusalError."""
-        try:
-            return list(self._session.run(names, dict(feed)))
-        except Exception as error:
-            raise RuntimeRefusalError(first_line(error)) from None
+        """Outputs in order. Raises RuntimeRefusalError, also where they take longer than PATIENCE."""
+        return run_within(self._session, feed, names)

@@ -139,17 +139,16 @@ class Prover:
         changed, runner = proven_model(new, self._beside), self._runner
         if isinstance(runner, str):
             return self._failed(runner, ran=False)
+        level = self._model.levels()[0]
         try:
-            level = self._model.levels()[0]
+            names = runner.names_of_inputs(changed)
             same = runner.session(level).outputs == changed.session(level).outputs
         except RuntimeRefusalError as error:
             return self._failed(self._refused(level, error), ran=False)
-        if not same:
-            return self._failed("its outputs have other names or types", ran=False)
-        try:
-            names = runner.names_of_inputs(changed)
         except UnfedError as error:
             return self._failed(str(error), ran=False)
+        if not same:
+            return self._failed("its outputs have other names or types", ran=False)
         if names is None:
             return self._failed("its inputs have other sizes or types", ran=False)
         return self._outputs(runner, Renamed(changed, names), range(INPUTS)).proof

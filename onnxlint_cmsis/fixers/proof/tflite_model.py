@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.proof_results import LITERT
-from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, span_of
+from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, refuse_large, span_of
 from onnxlint_cmsis.fixers.proof.litert_process import Kernels, LiteRtProcess, runnable
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.tflite_frame import frame_fault, sizes_fault
@@ -54,6 +54,7 @@ class TfliteProvenModel:
 
     def inputs(self, shapes: InputShapes) -> list[Input]:  # noqa: ARG002 - the file states all sizes
         """Inputs in the file's order. Raises UnfedError, RuntimeRefusalError."""
+        refuse_large(self.graph)
         return self._inputs
 
     @cached_property
