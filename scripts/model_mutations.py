@@ -1,7 +1,8 @@
 """Ways to damage a model: its bytes, or parts of it.
 
-The parts of an ONNX model are its attributes, shapes, operands, constants and versions; those of a `.tflite` or
-`.pte` file are the numbers that it stores beside its buffers: sizes, indices, options, types, scales, lengths.
+The parts of an ONNX model are its attributes, shapes, operands, constants, versions and every field of its messages;
+those of a `.tflite` or `.pte` file are the fields of its tables, and the numbers that it stores beside its buffers:
+sizes, indices, options, types, scales, lengths.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
+from field_damage import field_damage, places, retied
 from onnxlint_cmsis.formats.flatbuffer import Schema, Table
 from onnxlint_cmsis.formats.pte.program import BUNDLE
 from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
@@ -99,10 +101,14 @@ def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> 
     """A flatbuffer with other numbers in its tables; as it is where it cannot be walked."""
     try:
         numbers = sorted(set(_numbers(schema.root(data))))
+        fields = places(schema.root(data))
     except (ModelError, RecursionError):
         return data
     damaged = bytearray(data)
-    for offset, letter in chance.choices(numbers, k=times):
+    tied = sum(chance.random() < 0.4 for _ in range(times))
+    for _ in range(tied):
+        retied(damaged, fields, chance)
+    for offset, letter in chance.choices(numbers, k=times - tied):
         low, high = (0, 1) if letter == "?" else (0, 255) if letter in "bB" else (-(2**63), 2**64)
         real = letter in "fd"
         values = REALS if real else [value for value in [*EXTREME, 3, 5, 8] if low <= value <= high]
@@ -259,5 +265,5 @@ BYTE_MUTATIONS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 )
 PART_MUTATIONS: tuple[Callable[[onnx.ModelProto, random.Random], None], ...] = (
     *(_attribute, _attribute, _shape, _shape, _operand, _constant, _constant, _constant, _version),
-    *(_stored, _stored, _external),
+    *(_stored, _stored, _external, *[field_damage] * 8),
 )

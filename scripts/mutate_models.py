@@ -2,13 +2,14 @@
 
 Each number is one model file of the folders, damaged in a way that the seed and the number decide. It
 goes through every command that takes a model, on a copy in a folder in memory, in one process of limited memory and
-time. A command is printed that tells of an internal error, raises, ends its process, takes too long or leaves a file
-behind, and a fix whose file is no model any more; the exit code is then 1. A fix or a reading for firmware that
-ends the process, which ONNX Runtime may do, is run again as the command runs it: in another process.
+time. A command is printed that tells of an internal error, raises, ends its process, takes over ten seconds, holds too
+much memory or leaves a file behind, and a fix whose file is no model any more; the exit code is then 1. A fix or a
+reading for firmware that ends the process, which ONNX Runtime may do, is run again as the command runs it: in another
+process.
 
 `--first N --count 1` looks at one number again, `--keep FOLDER` writes what it looks at, `--commands` names the
-commands, and `--tenth` those that only every tenth number goes through. Every minute tells standard error how often
-each command was run.
+commands, `--tenth` those that only every tenth number goes through, and `--in-turn` those of which each number takes
+one. Every minute tells standard error how often each command was run, and the end what each took at most.
 """
 
 from __future__ import annotations
@@ -47,8 +48,12 @@ from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000
 """Bytes of address space that the process may take."""
-SECONDS = 20
-"""Time of the processor that one command may take; by the clock it is thirty times that, on a busy machine too."""
+SECONDS = 10.0
+"""Time of the processor that one command may take; a complaint beyond, and twice that ends the process."""
+CLOCK = 600
+"""Seconds by the clock after which a command ends its process, on a busy machine too."""
+RESIDENT = Path("/proc/self/status")
+FORGET_PEAK = Path("/proc/self/clear_refs")
 WARMING = 15
 """Sound models that are looked at before the damaged ones."""
 DONE = "done"
@@ -62,6 +67,10 @@ READ = "read"
 """Not a command: the reader of ONNX files alone."""
 FIRMWARE = "firmware"
 """Not a command: what `firmware_check` reads of a model, up to the C that it would compile."""
+FLOAT = "firmware-float"
+"""The same for layers that stay float."""
+SCAN = "scan"
+"""Not run as a command, which would start a process for each model."""
 LINT = ("lint", "{model}", "--config", "size-checks-limit=unlimited", "--config", "size-checks-layers=unlimited")
 
 
@@ -72,6 +81,8 @@ class Step(NamedTuple):
     """Its words; `{model}` is the copy, `{original}` the file as it was, `{page}` a file to write."""
     onnx_alone: bool = False
     """Whether it takes no other format."""
+    formats: tuple[str, ...] = ()
+    """Forms of the output; the number of the model chooses one."""
 
 
 STEPS = {
@@ -81,17 +92,19 @@ STEPS = {
     "lint-sarif": Step(("lint", "{model}", "--output-format", "sarif")),
     "lint-executorch": Step((*LINT, "--runtime", "executorch", "--output-format", "concise")),
     "lint-tvm": Step((*LINT, "--runtime", "tvm", "--output-format", "concise")),
-    "layers": Step(("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz", "--against-host")),
+    "layers": Step(
+        ("layers", "{model}", "--target", "m0,m55", "--clock", "80MHz", "--against-host"), formats=("text", "json", "c")
+    ),
     "layers-legacy": Step(("layers", "{model}", "--api", "legacy"), onnx_alone=True),
-    "memory": Step(("memory", "{model}", "--target", "m4,m55")),
-    "report": Step(("report", "{model}", "-o", "{page}")),
-    "compare": Step(("compare", "{original}", "{model}")),
+    "memory": Step(("memory", "{model}", "--target", "m4,m55"), formats=("text", "json")),
+    "report": Step(("report", "{model}", "-o", "{page}", "--against", "{original}")),
+    "compare": Step(("compare", "{original}", "{model}"), formats=("text", "json", "markdown")),
     "verify": Step(("verify", "{original}", "{model}")),
-    "widths": Step(("widths", "{model}", "--output-format", "json")),
+    "widths": Step(("widths", "{model}"), formats=("text", "json")),
     "diff": Step(("{model}", "--diff")),
     "fix": Step(("{model}", "--fix", "--output-format", "json")),
 }
-"""Every command that takes a model. `scan` lints as `lint` does; `route` and `cost` take shapes."""
+"""Every command that takes a model; `shape` takes sizes."""
 
 
 class Here:
@@ -121,13 +134,15 @@ class Ended(NamedTuple):
     """What is wrong with that; empty for nothing."""
 
 
-def run_step(name: str, folder: Path, model: Path, original: Path) -> Ended:
-    """Run one command."""
+def run_step(name: str, folder: Path, model: Path, original: Path, number: int) -> Ended:
+    """Run one command on the model of a number."""
     places = {"{model}": str(model), "{original}": str(original), "{page}": str(folder / "page.html")}
     before = model.read_bytes()
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = command_line([*(places.get(word, word) for word in STEPS[name].argv), "--isolated", "-v"])
+        formats = STEPS[name].formats
+        form = ("--output-format", formats[number % len(formats)]) if formats else ()
+        code = command_line([*(places.get(word, word) for word in STEPS[name].argv), *form, "--isolated", "-v"])
         out.flush()
         err.flush()
     told = err.buffer.getvalue().decode()
@@ -166,7 +181,7 @@ def no_model(model: Path) -> str:
     return ""
 
 
-def read_alone(_name: str, _folder: Path, model: Path, _original: Path) -> Ended:
+def read_alone(_name: str, _folder: Path, model: Path, _original: Path, _number: int) -> Ended:
     """Load an ONNX model and do nothing else."""
     try:
         load("m.onnx", data=model.read_bytes())
@@ -175,7 +190,7 @@ def read_alone(_name: str, _folder: Path, model: Path, _original: Path) -> Ended
     return Ended(0)
 
 
-def read_as_firmware(_name: str, folder: Path, model: Path, _original: Path) -> Ended:
+def read_as_firmware(name: str, folder: Path, model: Path, _original: Path, _number: int) -> Ended:
     """Do what `firmware_check` does with a model before it compiles and behind: read it, run the reference, write C."""
     from firmware_check.arena import plan
     from firmware_check.emit import model_source
@@ -185,7 +200,7 @@ def read_as_firmware(_name: str, folder: Path, model: Path, _original: Path) -> 
     from firmware_check.options import boards_named
     from firmware_check.session import inputs_of, refuse_too_large
 
-    library, options = open_library(""), Options({}, runs=2)
+    library, options = open_library(""), Options({}, runs=2, assume="f32" if name == FLOAT else "")
     (board,) = boards_named(["cortex-m4"], ())
     written = folder / "firmware"
     written.mkdir()
@@ -206,7 +221,21 @@ def read_as_firmware(_name: str, folder: Path, model: Path, _original: Path) -> 
     return Ended(0)
 
 
-OTHERS: dict[str, Callable[[str, Path, Path, Path], Ended]] = {READ: read_alone, FIRMWARE: read_as_firmware}
+def scan_alone(_name: str, folder: Path, model: Path, _original: Path, _number: int) -> Ended:
+    """Do what `scan` does with a model in one of its processes, and write its rows."""
+    from onnxlint_cmsis.fleet.scan import ERROR, UNREADABLE, PartFolder, ScanJob, scan_model
+
+    rows = scan_model(ScanJob(model.as_uri(), make_settings(str(model))))
+    out = folder / "parts"
+    PartFolder(str(out), "").add(rows)
+    shutil.rmtree(out)
+    code = 2 if rows[0].status == UNREADABLE else 0
+    return Ended(code, f"a row of an error: {rows[0].message}" if rows[0].status == ERROR else "")
+
+
+OTHERS: dict[str, Callable[[str, Path, Path, Path, int], Ended]] = {
+    READ: read_alone, FIRMWARE: read_as_firmware, FLOAT: read_as_firmware, SCAN: scan_alone,
+}  # fmt: skip
 """What is no command, by its name."""
 
 
@@ -252,20 +281,27 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
     for name in args.commands:
         if name in args.tenth and number % 10:
             continue
-        if name in STEPS and format_of(str(model)) != ONNX and STEPS[name].onnx_alone:
+        if name in args.in_turn and args.in_turn[number % len(args.in_turn)] != name:
+            continue
+        if format_of(str(model)) != ONNX and (name in (READ, FLOAT) or (name in STEPS and STEPS[name].onnx_alone)):
             continue
         run = OTHERS.get(name, run_step)
         model.write_bytes(data)
         print(f"at {number} {path.name} {name}", file=told, flush=True)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        signal.alarm(30 * SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, 2 * SECONDS)
+        signal.alarm(CLOCK)
+        began = time.process_time()
+        forget_peak()
         try:
-            code, trouble = run(name, folder, model, original)
+            code, trouble = run(name, folder, model, original, number)
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             code, trouble = 2, f"{type(error).__name__}: {error} at {frame.filename}:{frame.lineno}"
             if args.verbose:
                 traceback.print_exc()
+        cost = Cost(time.process_time() - began, peak())
+        print(f"took {name} {cost.seconds:.3f} {cost.bytes}", file=told, flush=True)
+        trouble = trouble or cost.complaint()
         if trouble:
             print(f"error {number} {path.name} {name}: {' '.join(trouble.split())[:400]}", file=told, flush=True)
         readable = readable or code != 2
@@ -282,6 +318,38 @@ def models(folders: list[str]) -> list[Path]:
     return sorted(path for folder in folders for path in Path(folder).rglob("*") if is_model(path.name))
 
 
+class Cost(NamedTuple):
+    """What one command took."""
+
+    seconds: float
+    """Of the processor."""
+    bytes: int
+    """Of memory that the process held at most."""
+
+    def complaint(self) -> str:
+        """What is too much; empty where nothing is."""
+        if self.seconds > SECONDS:
+            return f"it took {self.seconds:.1f} seconds"
+        return f"it held {self.bytes:,} bytes" if self.bytes > MEMORY else ""
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.1f} s, {self.bytes / 1e6:.0f} MB"
+
+
+def forget_peak() -> None:
+    """Let the peak of the memory begin again, where the system has that."""
+    with contextlib.suppress(OSError):
+        FORGET_PEAK.write_text("5")
+
+
+def peak() -> int:
+    """Bytes that the process held at most since `forget_peak`; 0 where the system does not tell."""
+    with contextlib.suppress(OSError):
+        line = next((line for line in RESIDENT.read_text().splitlines() if line.startswith("VmHWM")), "")
+        return 1024 * int(line.split()[1]) if line else 0
+    return 0
+
+
 class Progress:
     """How far a run is, of all its processes together."""
 
@@ -291,6 +359,8 @@ class Progress:
         """Damaged models that a process began with."""
         self.runs: Counter[str] = Counter()
         """How often each command was run."""
+        self.most: dict[str, Cost] = {}
+        """What each command took at most, of time and of memory."""
 
     def count(self, name: str, *, new: bool) -> None:
         """Count a command that starts, on a model that is new or not, and tell once a minute."""
@@ -299,6 +369,12 @@ class Progress:
         if time.monotonic() > self._told + MINUTE:
             self._told = time.monotonic()
             print(f"{self._told - self._began:.0f} s: {self}", file=sys.stderr, flush=True)
+
+    def add(self, line: str) -> None:
+        """Note what a command took."""
+        name, seconds, held = line.split()
+        most = self.most.get(name, Cost(0.0, 0))
+        self.most[name] = Cost(max(most.seconds, float(seconds)), max(most.bytes, int(held)))
 
     def __str__(self) -> str:
         runs = ", ".join(f"{name} {count}" for name, count in self.runs.items())
@@ -314,6 +390,7 @@ def outcomes(args: argparse.Namespace, numbers: range, progress: Progress | None
     while first < numbers.stop:
         options = [f"--first={first}", f"--count={numbers.stop - first}", f"--seed={args.seed}", f"--kind={args.kind}"]
         options += [f"--commands={','.join(args.commands)}", f"--tenth={','.join(args.tenth)}", f"--keep={args.keep}"]
+        options += [f"--in-turn={','.join(args.in_turn)}"]
         options += ["--verbose"] if args.verbose else []
         options += [] if progress else ["--apart"]
         command = [sys.executable, __file__, *args.folders, *options, "--work"]
@@ -322,6 +399,9 @@ def outcomes(args: argparse.Namespace, numbers: range, progress: Progress | None
             for line in process.stdout or ():
                 if line.startswith("error "):
                     yield line.rstrip()
+                elif line.startswith("took "):
+                    if progress:
+                        progress.add(line.removeprefix("took "))
                 elif line.startswith("at "):
                     at = line.removeprefix("at ").rstrip()
                     if progress:
@@ -333,8 +413,9 @@ def outcomes(args: argparse.Namespace, numbers: range, progress: Progress | None
                     yield line.rstrip()
         code = process.wait()
         first = number + 1 if at else numbers.stop
-        if progress and at.endswith((*FIXES, FIRMWARE)):
-            again = argparse.Namespace(**{**vars(args), "commands": FIXES if at.endswith(FIXES) else (FIRMWARE,)})
+        name = at.split()[-1] if at else ""
+        if progress and name in (*FIXES, FIRMWARE, FLOAT):
+            again = argparse.Namespace(**{**vars(args), "commands": FIXES if name in FIXES else (name,)})
             yield from outcomes(again, range(number, number + 1))
         else:
             yield f"error {at or first}: its process ended {ending(code)}"
@@ -368,6 +449,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--kind", choices=("bytes", "parts", "both"), default="both")
     parser.add_argument("--commands", type=chosen, default=tuple(STEPS), help=f"of {','.join((*STEPS, *OTHERS))}")
     parser.add_argument("--tenth", type=chosen, default=(), help="commands for every tenth number alone")
+    parser.add_argument("--in-turn", type=chosen, default=(), help="commands of which each number takes one")
     parser.add_argument("--keep", default="", help="folder to write the damaged models to")
     parser.add_argument("--verbose", action="store_true", help="print where each error was raised")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
@@ -395,6 +477,7 @@ def main(argv: list[str]) -> int:
     with ThreadPoolExecutor(args.jobs) as pool:
         total = sum(pool.map(told, parts), Counter[bool]())
     print(progress, file=sys.stderr)
+    print("at most:", "; ".join(f"{name} {cost}" for name, cost in progress.most.items()), file=sys.stderr)
     print(f"{args.count} damaged models, {total[True]} of them readable, {total[False]} complaints")
     return 1 if total[False] else 0
 
