@@ -24,14 +24,10 @@ from onnxlint_cmsis.checks.rule import Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_rule  # noqa: E402
 from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
 from onnxlint_cmsis.cmsis_nn.library import all_hazards  # noqa: E402
+from onnxlint_cmsis.config.boards import KIB, KNOWN_BOARDS, MHZ  # noqa: E402
 from onnxlint_cmsis.config.keys import POLICIES, Key  # noqa: E402
-from onnxlint_cmsis.config.settings import (  # noqa: E402
-    KEYS,
-    KIB,
-    KNOWN_BOARDS,
-    MHZ,
-    SUPPRESSION_KEYS,
-)
+from onnxlint_cmsis.config.schemas import SUPPRESSION_KEYS  # noqa: E402
+from onnxlint_cmsis.config.settings import KEYS  # noqa: E402
 from onnxlint_cmsis.fixers.planning.repairable import REPAIRS  # noqa: E402
 from onnxlint_cmsis.formats.onnx.names import OPERATORS as RECORDS  # noqa: E402
 from onnxlint_cmsis.lower.reference_code import REFERENCE_TYPES  # noqa: E402

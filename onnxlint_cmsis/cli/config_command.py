@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.options import CommandParser, columns
-from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS
+from onnxlint_cmsis.config.kinds import SETTING_KINDS
+from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.output.plain import printable, toml_string, wrapped

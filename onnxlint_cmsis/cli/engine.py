@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
-from onnxlint_cmsis.config.settings import adjust, enabled, fixable
+from onnxlint_cmsis.config.selection import adjust, enabled, fixable
 from onnxlint_cmsis.formats.format import ONNX, file_of, part
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.config.settings import adjust, fixable
+from onnxlint_cmsis.config.selection import adjust, fixable
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.files import remove_leftovers, write_bytes
@@ -66,7 +66,7 @@ class Linted(NamedTuple):
 
     def ran(self, code: str) -> bool:
         """Whether a rule ran on the file."""
-        from onnxlint_cmsis.config.settings import enabled
+        from onnxlint_cmsis.config.selection import enabled
 
         return code not in self.file.skipped and enabled(code, self.job.settings, self.job.path)
 

@@ -13,7 +13,8 @@ from onnxlint_cmsis.cli import command_help
 from onnxlint_cmsis.cli.discovery import STDIN_NAME
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer, configured_by
 from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
-from onnxlint_cmsis.config.settings import KEYS, SETTING_KINDS, SEVERAL, Written
+from onnxlint_cmsis.config.kinds import SETTING_KINDS, SEVERAL, Written
+from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.formats.format import SUFFIXES
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError

@@ -46,7 +46,7 @@ def run(argv: list[str]) -> int:
 def _chosen(names: list[str]) -> list[Rule]:
     """The rules that the names stand for, in code order; all for no name."""
     from onnxlint_cmsis.checks.rule_registry import every_rule
-    from onnxlint_cmsis.config.settings import resolve
+    from onnxlint_cmsis.config.selection import resolve
 
     try:
         prefixes = tuple(resolve(name) for name in names)

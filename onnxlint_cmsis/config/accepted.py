@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fingerprints import identity
-from onnxlint_cmsis.config.settings import Settings, Suppression, adjust, enabled, fixable, resolve
+from onnxlint_cmsis.config.selection import adjust, enabled, fixable, resolve
+from onnxlint_cmsis.config.settings import Settings, Suppression
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT, read_regular

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, INTEGER, LEGACY, family_named, parse_target
-from onnxlint_cmsis.config import settings
+from onnxlint_cmsis.config.converted import Place
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
-from onnxlint_cmsis.config.settings import KEYS, Place, Settings
+from onnxlint_cmsis.config.kinds import SETTING_KINDS, setting_of
+from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT, read_regular
@@ -146,7 +147,7 @@ def _assignment(given: str) -> dict[str, object]:
 def _wanted(name: str) -> str:
     """What the key takes, where there is one of the name."""
     key = _BY_NAME.get(name.partition(".")[0])
-    return f"; {key.name} is {settings.SETTING_KINDS[key.kind].words}" if key else ""
+    return f"; {key.name} is {SETTING_KINDS[key.kind].words}" if key else ""
 
 
 def refuse_unknown(layer: SettingsLayer) -> None:
@@ -288,7 +289,7 @@ def _joined(old: Any, new: Any) -> Any:
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
     """One value as Settings holds it; ConfigError names the place and the fault."""
     try:
-        return settings.setting_of(key, given, Place(origin, root))
+        return setting_of(key, given, Place(origin, root))
     except ValueError as error:
         raise ConfigError(f"{_key_at(origin, key)}: {error}") from None
 

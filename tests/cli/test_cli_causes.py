@@ -12,7 +12,7 @@ import pytest
 
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.config.settings import resolve
+from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
 from onnxlint_cmsis.runtimes.executorch.plan import PLANS

@@ -17,6 +17,7 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_check
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
+from onnxlint_cmsis.config.boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.files import (
     OWN_FILE,
     ConfigError,
@@ -26,7 +27,8 @@ from onnxlint_cmsis.config.files import (
     make_settings,
 )
 from onnxlint_cmsis.config.keys import GROUPS, Glob, byte_size
-from onnxlint_cmsis.config.settings import KEYS, KNOWN_BOARDS, Settings, enabled, fixable, level_of
+from onnxlint_cmsis.config.selection import enabled, fixable, level_of
+from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.ground.types import Isa, Level
 from support.goldens import check_golden
 from support.paths import ROOT

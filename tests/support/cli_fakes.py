@@ -65,7 +65,7 @@ class FakeEngine:
         from pathlib import Path
 
         from onnxlint_cmsis.config import accepted
-        from onnxlint_cmsis.config.settings import adjust
+        from onnxlint_cmsis.config.selection import adjust
 
         self.paths.append(path)
         words = (data if data is not None else Path(path).read_bytes()).decode().split()
