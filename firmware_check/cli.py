@@ -141,7 +141,7 @@ def _report(args: argparse.Namespace, session: CheckSession) -> None:
 
 def _write_report(path: str, text: str) -> None:
     """Write a report; `-` is standard output."""
-    from onnxlint_cmsis.ground.files import write_text
+    from onnxlint_cmsis.ground.atomic_write import write_text
 
     if path == STDOUT:
         say(text)

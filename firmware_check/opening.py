@@ -205,7 +205,7 @@ def _open_pte(path: str, library: Library, options: Options, _folder: Path) -> O
     """A `.pte` program: its calls of CMSIS-NN as they stand there; with the test cases of a `.bpte` file."""
     from firmware_check.executorch import IntegerReference, executorch_program
     from onnxlint_cmsis.formats.pte.to_graph import load_pte
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
 
     try:
         loaded = load_pte(path)
@@ -232,7 +232,7 @@ def _program(path: str, graph: Graph, library: Library, options: Options, folder
 def read_graph(path: str, options: Options) -> Graph:
     """The model as the linter reads it; FirmwareError where it is none, or the size of an input is not known."""
     from onnxlint_cmsis.formats.onnx.load import load
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
 
     try:
         graph = load(path, input_shapes=options.input_shapes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime
 from onnxlint_cmsis.formats.onnx.functions import domain_of
-from onnxlint_cmsis.formats.onnx.wire import all_nodes
+from onnxlint_cmsis.formats.onnx.walk import all_nodes
 
 if TYPE_CHECKING:
     import onnx

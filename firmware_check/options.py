@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TextIO
 from firmware_check.boards import BOARDS, Board
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.ground.files import heeded
+from onnxlint_cmsis.ground.atomic_write import heeded
 from onnxlint_cmsis.output.plain import printable
 
 # How a command speaks and ends: an error or a signal is one line on standard error, and leaves nothing behind.

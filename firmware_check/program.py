@@ -15,7 +15,7 @@ import onnx
 from numpy.typing import NDArray
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper
 from firmware_check.errors import FirmwareError
 from firmware_check.reading.read import OPERATORS
 from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime, run_within
-from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.mixing import SOFTMAX

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor, read_tflite
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 
 ROOT = Path(__file__).resolve().parent.parent
 

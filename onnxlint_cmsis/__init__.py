@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.errors import UsageError
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Level
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
     from onnxlint_cmsis.output.layers import LayersReport
 
 __all__ = [

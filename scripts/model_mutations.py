@@ -21,7 +21,7 @@ from onnxlint_cmsis.formats.flatbuffer import Schema, Table
 from onnxlint_cmsis.formats.pte.program import BUNDLE
 from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 EXTREME = [0, -1, 1, 2, -2, 7, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63)]
 SIZES = [0, 1, 3, 2**31 - 1]

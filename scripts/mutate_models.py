@@ -44,7 +44,7 @@ from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.formats.format import ONNX, format_of, is_model  # noqa: E402
 from onnxlint_cmsis.formats.onnx.load import load  # noqa: E402
 from onnxlint_cmsis.ground import workers  # noqa: E402
-from onnxlint_cmsis.model.graph import ModelError  # noqa: E402
+from onnxlint_cmsis.model.model_error import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000
 """Bytes of address space that the process may take."""

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from support.tflite_edits import EDITS
@@ -53,7 +54,7 @@ def test_an_edit_is_refused_or_changes_nothing(name: str) -> None:
     data = as_converted(4)
     counted: Counter[str] = Counter()
     for number in range(max(EXAMPLES // 6, 6)):
-        model, chance = described(SCHEMA.root(data)), random.Random(f"{name} {number}")
+        model, chance = described(root_of(SCHEMA, data)), random.Random(f"{name} {number}")
         try:
             EDITS[name](model, chance)
             edit = Change(name, write(model))

@@ -11,7 +11,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.analysis.certificate import Model, Numbers, verify
-from onnxlint_cmsis.formats.flatbuffer import Schema
+from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite

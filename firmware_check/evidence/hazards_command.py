@@ -23,7 +23,7 @@ from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_f
 from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
 from onnxlint_cmsis.cmsis_nn.rows import INEXACT
-from onnxlint_cmsis.ground.files import write_text
+from onnxlint_cmsis.ground.atomic_write import write_text
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 from firmware_check.program import Quantization, Step, Value
 from firmware_check.reading.forms import Unsupported, formed, refuse_out_of_range, with_zeros
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.memory_order import channels_last, lies_in, moved_places, reshaped, row_major

@@ -10,8 +10,8 @@ import numpy as np
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.fixers.proof.litert_process import LiteRtProcess, litert_missing, runnable
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
-from onnxlint_cmsis.formats.tflite.edit import one_operator
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.one_operator import one_operator
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _started(data: bytes) -> LiteRtProcess:
 
 def opened(path: str) -> TfliteModel:
     """The file, read. FirmwareError where it cannot be read."""
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
 
     try:
         return read_tflite(path)

@@ -23,7 +23,8 @@ from firmware_check.program import (
 )
 from firmware_check.reading.forms import Unsupported, formed
 from firmware_check.reading.layers import BIAS
-from onnxlint_cmsis.formats.tflite.to_graph import array_of, main_keys
+from onnxlint_cmsis.formats.tflite.arrays import array_of
+from onnxlint_cmsis.formats.tflite.to_graph import main_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.activation_refusals import WIDENING
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier

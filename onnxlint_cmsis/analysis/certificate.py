@@ -27,9 +27,10 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS, Key, Numbers, digest
 from onnxlint_cmsis.formats.names import canonical, operator_of
-from onnxlint_cmsis.formats.onnx.signatures import result_types, since
+from onnxlint_cmsis.formats.onnx.same_versions import since
+from onnxlint_cmsis.formats.onnx.signatures import result_types
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
+from onnxlint_cmsis.model.graph import TFLITE, Attribute, Graph, Node
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.integer_functions import (
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.formats.format import LoadedFile
-    from onnxlint_cmsis.model.graph import Attribute, Left
+    from onnxlint_cmsis.model.leftovers import Left
 
     Ids = NDArray[np.int64]
     Array = NDArray[Any]
@@ -497,8 +498,8 @@ class Model(NodeView):
             return value
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
-        name = self.table.name("real", value.scale, value.zero)
-        return Lanes(self.table.applied(name, value.ids), value.shape, value.plane)
+        ids = self.table.applied(self.table.name("real", value.scale, value.zero), value.ids)
+        return Lanes(ids, value.shape, value.plane)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
         """Real numbers between two bounds."""
@@ -1024,8 +1025,7 @@ def padded(model: Model, node: Node) -> Lanes:
         ends = np.minimum(table.low[lanes], fill), np.maximum(table.high[lanes], fill)
         ids[others] = table.numbers(table.name("pad", *key, fill), lanes, 0, *ends)
     table.look([size + sum(amount) for size, amount in zip(ids.shape, around, strict=True)])
-    ids = np.pad(ids, around, constant_values=filler)
-    return model.finished(node, value._replace(ids=ids, shape=shape))
+    return model.finished(node, value._replace(ids=np.pad(ids, around, constant_values=filler), shape=shape))
 
 
 Function = Callable[[Model, Node], "Value | list[Value]"]

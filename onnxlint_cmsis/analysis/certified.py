@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.certificate import DAMAGED, verify
 from onnxlint_cmsis.analysis.certificates import certificate
 from onnxlint_cmsis.analysis.unequal import reason
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

@@ -7,7 +7,8 @@ from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.names import operator_of, sums_of
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.sums import sums_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.roles import Form, Sums
 from onnxlint_cmsis.operators.answers import Elements, NotFollowed

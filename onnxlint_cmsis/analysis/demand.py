@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.lane_view import covers
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.model.intervals import anywhere, fits
+from onnxlint_cmsis.model.interval_axes import anywhere, fits
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.moves import moved_input, passage
 

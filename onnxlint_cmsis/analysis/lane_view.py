@@ -10,17 +10,9 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.weighted import sums
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.model.intervals import (
-    EXACT_INT,
-    as_stored,
-    exactly,
-    is_whole,
-    lay,
-    range_of,
-    ranked,
-    settled,
-    unknown,
-)
+from onnxlint_cmsis.model.element_ranges import EXACT_INT, as_stored, is_whole, range_of, settled
+from onnxlint_cmsis.model.interval_axes import lay, ranked
+from onnxlint_cmsis.model.intervals import exactly, unknown
 from onnxlint_cmsis.operators.joined_values import joined
 from onnxlint_cmsis.operators.views import LayerSum, ValueView
 

@@ -16,8 +16,9 @@ from onnxlint_cmsis.analysis.lane_view import LaneView
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.model.axes import any_lane, indices_of, leaves
-from onnxlint_cmsis.model.intervals import MAX_ELEMENTS, along, anywhere
+from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.model.axis_lanes import any_lane, indices_of
+from onnxlint_cmsis.model.interval_axes import MAX_ELEMENTS, along, anywhere
 from onnxlint_cmsis.model.variables import MAX_LANES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.short_names import short_names
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import python_places
+from onnxlint_cmsis.model.python_places import python_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

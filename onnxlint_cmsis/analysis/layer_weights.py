@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.weighted import LaneWeights, Taps, Weighted
-from onnxlint_cmsis.formats.names import operator_of, sums_of
-from onnxlint_cmsis.model.graph import padded
-from onnxlint_cmsis.model.intervals import MAX_ELEMENTS
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.sums import sums_of
+from onnxlint_cmsis.model.interval_axes import MAX_ELEMENTS
 from onnxlint_cmsis.model.roles import Form, Sums
+from onnxlint_cmsis.model.window_attributes import padded
 from onnxlint_cmsis.operators.scale_values import parameter
 from onnxlint_cmsis.operators.views import real_attribute
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.new_lane_view import NewLaneView
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.model.intervals import Fault, as_stored, interval_text, level, range_of
+from onnxlint_cmsis.model.element_ranges import as_stored, range_of
+from onnxlint_cmsis.model.interval_axes import level
+from onnxlint_cmsis.model.intervals import Fault, interval_text
 from onnxlint_cmsis.operators.moves import moved_input
 
 if TYPE_CHECKING:

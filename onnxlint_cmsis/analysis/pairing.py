@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

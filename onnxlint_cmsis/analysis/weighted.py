@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.intervals import SLACK, along, exactly
+from onnxlint_cmsis.model.element_ranges import SLACK
+from onnxlint_cmsis.model.interval_axes import along
+from onnxlint_cmsis.model.intervals import exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,7 +18,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.on_release import on_release
 from onnxlint_cmsis.lower.operands import operands_of
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.node_location import node_location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

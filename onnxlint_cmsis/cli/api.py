@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings, settings_of
 from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, file_of, is_c, is_model, is_skipped, marked_format
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -82,7 +82,7 @@ def lint_bytes(name: str, data: bytes, settings: Settings) -> FileResult:
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.cli.engine import lint_file
-    from onnxlint_cmsis.formats.onnx.document import NOT_FETCHED
+    from onnxlint_cmsis.formats.onnx.external_data import NOT_FETCHED
 
     try:
         model = ModelAnalysis(name, settings.analysis, data)

@@ -17,9 +17,10 @@ from onnxlint_cmsis.formats.c_arrays import arrays_of, has_sign, shows_sign
 from onnxlint_cmsis.formats.format import SUFFIXES, file_of, is_c, is_model
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
-from onnxlint_cmsis.ground.git_repository import GitError, ignored_by_git, repository_of
+from onnxlint_cmsis.ground.git_ignored import ignored_by_git
+from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
 
 if TYPE_CHECKING:

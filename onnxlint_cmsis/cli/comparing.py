@@ -42,7 +42,7 @@ def version_of(given: Version, configured: Configuration) -> tuple[ModelVersion,
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.pairing import layer_keys
     from onnxlint_cmsis.cli.engine import layers_report, lint_file
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
     from onnxlint_cmsis.output.comparison import ModelVersion
 
     settings = configured.settings_for(given.path)

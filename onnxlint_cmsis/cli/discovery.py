@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.format import file_of, is_c, is_model, is_skipped, m
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -16,7 +16,7 @@ from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, Unre
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -166,7 +166,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     if not graph.problems:
         return
     from onnxlint_cmsis.checks.facts import FileProblem, group_of
-    from onnxlint_cmsis.model.graph import node_location
+    from onnxlint_cmsis.model.node_location import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
     for problem in graph.problems:
@@ -433,7 +433,7 @@ class Promises:
     def _tried(self, repair: RepairRow) -> list[str]:
         from onnxlint_cmsis.fixers.rewriting import rewritten_by
         from onnxlint_cmsis.fixers.snapshot import Snapshot
-        from onnxlint_cmsis.formats.onnx.wire import open_buffer
+        from onnxlint_cmsis.formats.onnx.opening import open_buffer
 
         path, settings = self._model.path, self._settings
         try:

@@ -13,10 +13,10 @@ from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config.selection import adjust, fixable
 from onnxlint_cmsis.formats.format import file_of, format_of, part
+from onnxlint_cmsis.ground.atomic_write import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.ground.files import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.run import shown
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def fix_file(path: str, settings: Settings, *, write: bool) -> FixedFile:
     from onnxlint_cmsis.cli.engine import fix_request
     from onnxlint_cmsis.fixers.fix_model import fix_model
     from onnxlint_cmsis.fixers.planning.policies import POLICIES
-    from onnxlint_cmsis.formats.onnx.wire import open_buffer
+    from onnxlint_cmsis.formats.onnx.opening import open_buffer
 
     policy = settings.fix_policy
     rules = POLICIES[policy].rules

@@ -32,7 +32,7 @@ def run(argv: list[str]) -> int:
     def ignored(folder: str, files: list[str]) -> frozenset[str]:
         if not settings.settings_for(folder).respect_gitignore:
             return frozenset()
-        from onnxlint_cmsis.ground.git_repository import ignored_by_git
+        from onnxlint_cmsis.ground.git_ignored import ignored_by_git
 
         return ignored_by_git(folder, files)
 
@@ -162,7 +162,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, l
     )
     text = render(leading.output_format, run_)
     if args.output_file:
-        from onnxlint_cmsis.ground.files import write_text
+        from onnxlint_cmsis.ground.atomic_write import write_text
 
         write_text(args.output_file, text)
     else:
@@ -179,7 +179,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, l
 def _write_certificates(path: str, outcome: RunOutcome) -> None:
     """Write the certificates of fixed files, or of what they would become."""
     from onnxlint_cmsis.cli.verify_command import VERSION
-    from onnxlint_cmsis.ground.files import write_text
+    from onnxlint_cmsis.ground.atomic_write import write_text
     from onnxlint_cmsis.output.json_report import plain_data
     from onnxlint_cmsis.output.plain import json_text
 

@@ -207,7 +207,7 @@ def say(text: str) -> None:
 def analysed(path: str, settings: Settings, data: bytes | None = None, *, name: str = "") -> ModelAnalysis:
     """The analysis of a file, or of `data` under a name. Raises UsageError."""
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import ModelError
+    from onnxlint_cmsis.model.model_error import ModelError
 
     try:
         return ModelAnalysis(name or path, settings.analysis, data)

@@ -51,7 +51,7 @@ def make_parser() -> CommandParser:
 
 def run(argv: list[str]) -> int:
     """Write a page or an overlay of each model, once all are worked out."""
-    from onnxlint_cmsis.ground.files import write_text
+    from onnxlint_cmsis.ground.atomic_write import write_text
 
     args = make_parser().parse_args(argv)
     args.files = [model for file in args.files for model in models_of(file)]

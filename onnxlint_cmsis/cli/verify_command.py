@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
 from onnxlint_cmsis.runtimes.host import LITERT, misread_bias

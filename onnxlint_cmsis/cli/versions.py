@@ -15,7 +15,7 @@ from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL
 from onnxlint_cmsis.ground.git_repository import GitError, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.git_repository import Repository

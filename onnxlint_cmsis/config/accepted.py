@@ -96,7 +96,7 @@ def write(path: str, findings: Iterable[tuple[str, Sequence[Finding]]]) -> int:
     """Write the findings of each (file, findings) as the new baseline; the number of findings in it."""
     import json
 
-    from onnxlint_cmsis.ground.files import write_text
+    from onnxlint_cmsis.ground.atomic_write import write_text
 
     files = {key_of(path, file): _entries(findings_of_file) for file, findings_of_file in findings if findings_of_file}
     rows = {file: {key: entry._asdict() for key, entry in files[file].items()} for file in sorted(files)}

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.analysis.proof_results import shipped_text
 from onnxlint_cmsis.fixers.attempt import prover_of
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
 from onnxlint_cmsis.fixers.progress import Progress
 from onnxlint_cmsis.fixers.rewriting import rewritten_by
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    pass
 
 
 def retyped(start: Snapshot) -> Progress:

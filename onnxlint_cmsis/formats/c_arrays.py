@@ -14,7 +14,7 @@ from onnxlint_cmsis.formats.format import FORMATS, INSIDE, ONNX, array_in, file_
 from onnxlint_cmsis.formats.onnx.wire import WireError, fields
 from onnxlint_cmsis.ground.files import NotReadError, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 LARGEST = 2**28
 """Bytes of the largest C file that is read: about 40 MiB of model."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.graph import Graph, Leftovers
+    from onnxlint_cmsis.model.graph import Graph
+    from onnxlint_cmsis.model.leftovers import Leftovers
 
 
 class LoadedFile(Protocol):

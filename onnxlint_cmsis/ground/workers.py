@@ -15,7 +15,7 @@ import threading
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.ground.files import heeded
+from onnxlint_cmsis.ground.atomic_write import heeded
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from onnxlint_cmsis.lower.layer import Channel, Layer, product_of
 from onnxlint_cmsis.lower.pads import fold_pads
 from onnxlint_cmsis.lower.sliding_window import SlidingWindow, pair, window
 from onnxlint_cmsis.lower.stored_types import data_type
-from onnxlint_cmsis.model.graph import Graph, Node, window_misfit
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.window_attributes import window_misfit
 
 
 def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:

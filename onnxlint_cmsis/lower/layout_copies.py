@@ -10,7 +10,8 @@ from collections.abc import Set as AbstractSet
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.names import derived_values, operator_of
+from onnxlint_cmsis.formats.derived_values import derived_values
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.decision import Verdict

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
+from onnxlint_cmsis.formats.derived_values import derived_values
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict, no_kernel

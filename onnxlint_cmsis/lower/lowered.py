@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
@@ -14,9 +13,6 @@ from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.model.graph import Node
-
-if TYPE_CHECKING:
-    pass
 
 
 class LoweredLayer(NamedTuple):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from onnxlint_cmsis.cmsis_nn.releases import LEGACY
-from onnxlint_cmsis.formats.names import canonical, derived_values, operator_of
+from onnxlint_cmsis.formats.derived_values import derived_values
+from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall
 from onnxlint_cmsis.lower.activation_refusals import check_activations, check_operand, numbers_of
 from onnxlint_cmsis.lower.assumptions import Assumptions

@@ -19,8 +19,9 @@ from onnxlint_cmsis.lower.find_quantization import is_zero
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.sliding_window import Folded
 from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes
-from onnxlint_cmsis.model.graph import Graph, Node, window_misfit
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.window_attributes import window_misfit
 from onnxlint_cmsis.model.windows import reach
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]

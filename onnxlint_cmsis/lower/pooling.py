@@ -10,7 +10,8 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.reference_code import in_reference_code
 from onnxlint_cmsis.lower.sliding_window import window
 from onnxlint_cmsis.lower.stored_types import activation_type
-from onnxlint_cmsis.model.graph import Graph, Node, window_misfit
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.window_attributes import window_misfit
 
 
 def lower_pool(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:

@@ -1,47 +1,13 @@
-"""The graph of a model as plain data: nodes, tensors, and where each node stands in its file."""
+"""The graph the analysis works on: plain data, no protobuf, subgraphs and local functions laid flat."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import SupportsIndex, overload
 
-from onnxlint_cmsis.ground.findings import Location, PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
-
-# The one error that reading a model can end in.
-
-
-class ModelError(Exception):
-    """A file that cannot be linted as a model.
-
-    `kind` is one of `unreadable`, `not-a-model`, `lfs-pointer`, `too-deep`, `external` and `input-shape`.
-    """
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-
-
-# Names that are made up: no file has them.
-
-
-def unlike(wanted: str, taken: set[str]) -> str:
-    """A name that is not taken, which it is from now on: the wanted one, with as many `~` behind it as that takes.
-
-    `taken` has every name of the file, so that no file can hold what is made up.
-    """
-    while wanted in taken:
-        wanted += "~"
-    taken.add(wanted)
-    return wanted
-
-
-# The graph the analysis works on: plain data, no protobuf, subgraphs and local functions laid flat.
-
 
 Attribute = int | float | str | bytes | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 Number = int | float
@@ -295,90 +261,3 @@ class Graph:
         """Element type of a value, empty where unknown."""
         tensor = self.tensors.get(name)
         return tensor.elem_type if tensor else ""
-
-
-# What a file says and its graph does not.
-
-
-class Left(NamedTuple):
-    """Something that a file says of a node, a tensor or itself, and that the graph does not keep."""
-
-    what: str
-    """Name in the file's own words: `attribute 'div'`, `custom_options`."""
-    content: bytes | None
-    """What it says, or a digest of it; None where nobody can read it."""
-
-
-class Leftovers(NamedTuple):
-    """All that the graph of a file does not keep, but for what has no meaning: names, notes, measured ranges."""
-
-    nodes: Mapping[int, tuple[Left, ...]] = {}
-    """Of nodes, by `Node.index`."""
-    tensors: Mapping[str, tuple[Left, ...]] = {}
-    """Of tensors, by their key."""
-    file: tuple[Left, ...] = ()
-    """Of the file as a whole."""
-
-
-# What the attributes of a sliding window say: whether they fit the axes it slides along, whether it meets padding.
-
-
-STEPS = ("kernel_shape", "strides", "dilations")
-"""Attributes with one number from 1 up for each spatial axis."""
-
-
-def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
-    """Problem of the window of a convolution or pooling along a number of axes; empty for none.
-
-    `kernel` is the number of axes of the kernel, for callers that know it where `kernel_shape` is not given.
-    """
-    wanted = f"one number for each of {axes} spatial axes"
-    if kernel is not None and kernel != axes:
-        return f"kernel_shape has {kernel} numbers; allowed is {wanted}"
-    for name in (*STEPS, "output_padding"):
-        values = node.ints(name)
-        if values and (len(values) != axes or (name in STEPS and min(values) < 1)):
-            least = ", 1 or more" if name in STEPS else ""
-            return f"{name} is {list(values)}; allowed is {wanted}{least}"
-    pads = node.ints("pads")
-    if pads and len(pads) != 2 * axes:
-        return f"pads is {list(pads)}; allowed are two numbers for each of {axes} spatial axes"
-    return ""
-
-
-def padded(node: Node) -> bool:
-    """Whether some window of a convolution or pooling may lie partly in padding."""
-    return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")
-
-
-# Where a node is, for findings.
-
-
-def node_location(path: str, node: Node) -> Location:
-    """Place of a node; its tensor is the first output."""
-    return Location(path, node.label, node.op_type, node.outputs[0], node.graph, node.offset, node.length)
-
-
-# Where in a PyTorch program a node was written, as PyTorch's exporter notes it in the node's metadata.
-
-
-SCOPES = "pkg.torch.onnx.name_scopes"
-"""Metadata key: names of the modules around a node, outermost first, the node last, as a Python list."""
-TRACE = "pkg.torch.onnx.stack_trace"
-"""Metadata key: Python's stack where the node was made, outermost call first."""
-_NAME = r"'([^']*)'"
-_FRAME = r'File "([^"]+)", line (\d+)'
-_LIBRARY = r"(^|/)(torch|site-packages)/"
-
-
-def python_places(graph: Graph) -> dict[int, PythonPlace]:
-    """The place of each node that has one, by `Node.index`."""
-    written: dict[int, PythonPlace] = {}
-    for index, metadata in graph.node_metadata.items():
-        scopes, calls = re.findall(_NAME, metadata.get(SCOPES, "")), re.findall(_FRAME, metadata.get(TRACE, ""))
-        module = scopes[-2] if len(scopes) > 1 else ""
-        # the innermost call of the user's program: the last one in front of those of libraries
-        file, line = next(((file, int(line)) for file, line in calls[::-1] if not re.search(_LIBRARY, file)), ("", 0))
-        if module or file:
-            written[index] = PythonPlace(module, file, line)
-    return written

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.intervals import anywhere, hull, level, point
+from onnxlint_cmsis.model.interval_axes import anywhere, level
+from onnxlint_cmsis.model.intervals import hull, point
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node

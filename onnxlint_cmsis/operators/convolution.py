@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.context import NotFollowedError
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.elementwise_ties import per_channel
@@ -18,8 +18,9 @@ from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.context import Axes, Context
+    from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.tensors import Axes
 
 
 IMAGE_RANK = 4

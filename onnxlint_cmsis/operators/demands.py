@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import anywhere, reduced, regrouped
+from onnxlint_cmsis.model.interval_axes import anywhere, reduced
+from onnxlint_cmsis.model.regrouping import regrouped
 from onnxlint_cmsis.operators.joined_values import lengths_of, pads_of
 from onnxlint_cmsis.operators.summaries import reduced_axes, resized_axes
 

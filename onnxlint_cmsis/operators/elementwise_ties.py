@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import NotFollowedError
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.model.variables import find
 
 if TYPE_CHECKING:

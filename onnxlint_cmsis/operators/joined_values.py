@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import MAX_CELLS, Interval, between, hull, level, point, ranked, within
+from onnxlint_cmsis.model.interval_axes import level, ranked
+from onnxlint_cmsis.model.intervals import Interval, between, hull, point, within
+from onnxlint_cmsis.model.regrouping import MAX_CELLS
 from onnxlint_cmsis.operators.pair_functions import maximum, minimum
 from onnxlint_cmsis.operators.scale_values import in_steps_of_result, real_steps, requantized
 from onnxlint_cmsis.operators.views import real_attribute

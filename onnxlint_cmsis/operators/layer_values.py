@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import SLACK, as_stored, fits, is_whole, lay, point, unknown
+from onnxlint_cmsis.model.element_ranges import SLACK, as_stored, is_whole
+from onnxlint_cmsis.model.interval_axes import fits, lay
+from onnxlint_cmsis.model.intervals import point, unknown
 from onnxlint_cmsis.model.roles import Form, Sums
 from onnxlint_cmsis.operators.curve_values import activated
 from onnxlint_cmsis.operators.pair_functions import add, multiply

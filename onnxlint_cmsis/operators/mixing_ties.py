@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import NotFollowedError
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.operators.regroup_ties import normalised
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Axes, Context
+    from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.tensors import Axes
 
 
 def along_axis(node: Node, context: Context) -> None:

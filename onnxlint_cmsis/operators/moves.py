@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.intervals import MAX_CELLS, put, regrouped, taken
+from onnxlint_cmsis.model.regrouping import MAX_CELLS, put, regrouped, taken
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import Fault, finite, fits, lay, point, within
+from onnxlint_cmsis.model.interval_axes import fits, lay
+from onnxlint_cmsis.model.intervals import Fault, finite, point, within
 from onnxlint_cmsis.operators.curve_values import SQRT, bent
 from onnxlint_cmsis.operators.pair_functions import add, divide, multiply, subtract
 from onnxlint_cmsis.operators.summaries import leveled

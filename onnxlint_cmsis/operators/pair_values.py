@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.intervals import either, finite, fits, hull, point, ranked
+from onnxlint_cmsis.model.interval_axes import fits, ranked
+from onnxlint_cmsis.model.intervals import either, finite, hull, point
 from onnxlint_cmsis.operators.curve_values import FAST_GELU, bent
 from onnxlint_cmsis.operators.pair_functions import add, divide, divide_whole, multiply
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import NotFollowedError
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import image, new_plane
 from onnxlint_cmsis.operators.demands import plane_demand

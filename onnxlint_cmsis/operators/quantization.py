@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import NotFollowedError
 from onnxlint_cmsis.model.roles import Quantized, Roles
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.demands import elementwise_demand
 from onnxlint_cmsis.operators.new_lane import ZEROS
@@ -14,8 +14,9 @@ from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.scale_values import dequantize_values, quantize_values
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Axes, Context
+    from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.tensors import Axes
 
 
 def quantize(node: Node, context: Context) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import NotFollowedError, Number
+from onnxlint_cmsis.model.context import Number
 from onnxlint_cmsis.model.roles import Roles
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension, find
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import new_plane
@@ -19,8 +20,9 @@ from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.summaries import resize_values, tile_values
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Axes, Context, Element
+    from onnxlint_cmsis.model.context import Context, Element
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.tensors import Axes
     from onnxlint_cmsis.operators.moves import Movement
     from onnxlint_cmsis.operators.record import TieRule
     from onnxlint_cmsis.operators.views import ValueRule

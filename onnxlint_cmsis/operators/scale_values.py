@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import SLACK, fits, lay, limits, point
+from onnxlint_cmsis.model.element_ranges import SLACK, limits
+from onnxlint_cmsis.model.interval_axes import fits, lay
+from onnxlint_cmsis.model.intervals import point
 from onnxlint_cmsis.operators.curve_values import bent
 from onnxlint_cmsis.operators.pair_functions import PAIRS, add, divide, multiply, subtract
 

@@ -7,8 +7,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.context import NotFollowedError
 from onnxlint_cmsis.model.roles import Roles, Stated
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators import size_rules as sizes_of
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
@@ -21,8 +21,9 @@ from onnxlint_cmsis.operators.record import COMPUTES, Operator
 from onnxlint_cmsis.operators.regroup_ties import normalised
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Axes, Context
+    from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
+    from onnxlint_cmsis.model.tensors import Axes
     from onnxlint_cmsis.operators.answers import NotFollowed
     from onnxlint_cmsis.operators.moves import Movement
     from onnxlint_cmsis.operators.record import SizeRule, TieRule

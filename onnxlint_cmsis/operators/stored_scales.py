@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import SLACK, exactly, is_whole, lay, point
+from onnxlint_cmsis.model.element_ranges import SLACK, is_whole
+from onnxlint_cmsis.model.interval_axes import lay
+from onnxlint_cmsis.model.intervals import exactly, point
 from onnxlint_cmsis.operators.pair_functions import divide, multiply, subtract
 from onnxlint_cmsis.operators.scale_values import NEAR, in_steps, size_of_end
 from onnxlint_cmsis.operators.views import ValueView

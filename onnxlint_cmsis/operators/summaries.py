@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.graph import padded
-from onnxlint_cmsis.model.intervals import SLACK, Fault, Interval, either, finite, hull, interval_of, level, point
+from onnxlint_cmsis.model.element_ranges import SLACK
+from onnxlint_cmsis.model.interval_axes import level
+from onnxlint_cmsis.model.intervals import Fault, Interval, either, finite, hull, interval_of, point
+from onnxlint_cmsis.model.window_attributes import padded
 from onnxlint_cmsis.operators.curve_values import LOG, bent
 from onnxlint_cmsis.operators.scale_values import real_input, requantized
 

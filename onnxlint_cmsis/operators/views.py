@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model import intervals
+from onnxlint_cmsis.model import element_ranges
 from onnxlint_cmsis.model.intervals import point, unknown
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ValueView(NodeView):
 
     def rounding(self, node: Node) -> float:
         """Relative error of a node's result."""
-        return intervals.rounding(self.made_type(node))
+        return element_ranges.rounding(self.made_type(node))
 
     def scalar(self, node: Node, position: int, default: float = np.nan) -> Interval:
         """The one element of an input, of rank 0; `default` where it is omitted, unknown where it has several."""

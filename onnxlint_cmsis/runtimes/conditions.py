@@ -13,7 +13,8 @@ from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
-from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.runtime import (
     EXECUTORCH,
     NOT_REVIEWED,

@@ -14,7 +14,8 @@ from onnx import TensorProto
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.model.intervals import as_stored, between
+from onnxlint_cmsis.model.element_ranges import as_stored
+from onnxlint_cmsis.model.intervals import between
 from onnxlint_cmsis.operators.curve_values import bent
 from onnxlint_cmsis.operators.pair_functions import PAIRS
 from onnxlint_cmsis.operators.pair_values import share

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from onnxlint_cmsis.model.axes import AxisForm, Resolver, axis_text
-from onnxlint_cmsis.model.variables import MAX_PARTS, Dimension, Variables, find, leaves_of, unify
+from onnxlint_cmsis.model.unification import unify
+from onnxlint_cmsis.model.variables import MAX_PARTS, Dimension, Variables, find, leaves_of
 from support.goldens import Told
 
 

@@ -21,7 +21,7 @@ import pytest
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.ground.findings import Effect
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.tflm_agreement import held
 from support.tflm_drafts import random_file

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.model.axes import Axis, AxisForm, any_lane, indices_of
+from onnxlint_cmsis.model.axes import Axis, AxisForm
+from onnxlint_cmsis.model.axis_lanes import any_lane, indices_of
 from support.axis_lanes import lanes
 
 SIZES = (1, 2, 3)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.model.intervals import MAX_CELLS, MAX_ELEMENTS, exactly, fits, put, taken
+from onnxlint_cmsis.model.interval_axes import MAX_ELEMENTS, fits
+from onnxlint_cmsis.model.intervals import exactly
+from onnxlint_cmsis.model.regrouping import MAX_CELLS, put, taken
 from onnxlint_cmsis.model.variables import MAX_LANES
 from onnxlint_cmsis.operators.joined_values import joined
 from support.dims_graphs import Builder, reasons

@@ -7,7 +7,7 @@ import pytest
 
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.analysis.constants import Constants, Fill, FillKind, fill
-from onnxlint_cmsis.formats.names import derived_values
+from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.ground.types import Freedom
 from support import paths

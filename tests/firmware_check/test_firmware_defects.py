@@ -31,7 +31,7 @@ from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import to_graph
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more

@@ -28,7 +28,7 @@ from firmware_check.program import Program
 from firmware_check.reports import pages
 from firmware_check.tflite.program import tflite_program
 from firmware_check.verdict import Disagreement, Failure, LayerVerdict
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.output import plain
 from support import firmware_models as more

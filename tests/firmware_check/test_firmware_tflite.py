@@ -14,7 +14,7 @@ from firmware_check.program import Quantization
 from firmware_check.tflite import litert_reference
 from firmware_check.tflite.litert_reference import LiteRtReference
 from firmware_check.tflite.program import bounds, tflite_program
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
 from support.tflite_models import tensor

@@ -10,7 +10,7 @@ import pytest
 
 from onnxlint_cmsis.cli.jobs import fix_file
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from support.fix_command import run, text
 from support.fixable_models import gaining
 
@@ -56,7 +56,7 @@ def test_weights_that_may_not_be_read_are_told_and_exit_with_2(folder, mode):
 
 
 def test_a_file_that_cannot_be_opened_is_told(folder, monkeypatch, told):
-    monkeypatch.setattr(document, "read_bytes", lambda *_: None)
+    monkeypatch.setattr(element_codes, "read_bytes", lambda *_: None)
     result = fix_file(str(folder / "m.onnx"), make_settings(), write=False).result
     assert result.failed
     told(result.reason)

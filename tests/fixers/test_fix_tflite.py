@@ -17,7 +17,7 @@ from onnxlint_cmsis.config.files import resolve_layers
 from onnxlint_cmsis.fixers.proof import litert_process
 from onnxlint_cmsis.fixers.proof.litert_process import LiteRtProcess
 from onnxlint_cmsis.formats.format import TFLITE
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import linter
 from support.fix_command import contents, run, text
 from support.goldens import check_golden

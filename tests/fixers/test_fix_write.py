@@ -14,7 +14,7 @@ import pytest
 
 from onnxlint_cmsis.cli.jobs import fix_file, replace_file
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.ground import files
+from onnxlint_cmsis.ground import atomic_write, files
 from support.signals import heeding, ignoring
 
 
@@ -121,7 +121,7 @@ def test_what_is_read_back_has_to_be_what_was_written(model: Path, monkeypatch: 
     assert alone(model, b"old")
 
 
-@pytest.mark.parametrize("number", files.DEADLY)
+@pytest.mark.parametrize("number", atomic_write.DEADLY)
 def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ignored(model: Path, number: int) -> None:
     code = (
         "import os, signal, sys\n"
@@ -169,20 +169,20 @@ def test_an_exception_of_any_kind_leaves_the_old_bytes(model: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        files.write_bytes(model, b"new", check=check)
+        atomic_write.write_bytes(model, b"new", check=check)
     assert alone(model, b"old")
 
 
 def test_handlers_of_signals_are_put_back(model: Path) -> None:
-    before = [signal.getsignal(number) for number in files.DEADLY]
+    before = [signal.getsignal(number) for number in atomic_write.DEADLY]
     replace_file(model, b"new")
-    assert [signal.getsignal(number) for number in files.DEADLY] == before
+    assert [signal.getsignal(number) for number in atomic_write.DEADLY] == before
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from onnxlint_cmsis.ground.files import write_bytes
+from onnxlint_cmsis.ground.atomic_write import write_bytes
 write_bytes(Path(sys.argv[1]), b"new", check=lambda new: (print(new.name, flush=True), {then}))
 """
 needs_locks = pytest.mark.skipif(files.fcntl is None, reason="this system has no locks that end with a process")
@@ -208,7 +208,7 @@ def test_the_draft_of_a_process_that_lives_stays(model: Path) -> None:
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None and process.stdout is not None
     draft = model.parent / process.stdout.readline().strip()
-    files.remove_leftovers(model)
+    atomic_write.remove_leftovers(model)
     assert draft.read_bytes() == b"new"
     process.stdin.close()
     assert process.wait(10) == 0
@@ -226,7 +226,7 @@ def test_only_drafts_of_the_file_itself_are_removed(model: Path) -> None:
     os.mkfifo(model.parent / ".m.onnx.onnxlint-pipe____")
     before = {path.name for path in model.parent.iterdir()}
     (model.parent / ".m.onnx.onnxlint-abcdefgh").write_bytes(b"left")
-    files.remove_leftovers(model)
+    atomic_write.remove_leftovers(model)
     assert {path.name for path in model.parent.iterdir()} == before
 
 

@@ -12,7 +12,7 @@ import pytest
 from onnxlint_cmsis.formats.c_arrays import LARGEST, START, array_at, arrays_of, has_sign, model_named
 from onnxlint_cmsis.formats.format import FORMATS, file_of, format_of
 from onnxlint_cmsis.ground.types import Isa
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support.c_sources import DECIMAL, HEX, array
 from support.fixable_models import gaining
 from support.goldens import Told

@@ -28,7 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxlint_cmsis.model.graph import Constant, Graph, Leftovers, ModelError, Node, Tensor
+from onnxlint_cmsis.model.graph import Constant, Graph, Node, Tensor
+from onnxlint_cmsis.model.model_error import ModelError
+from onnxlint_cmsis.model.leftovers import Leftovers
 
 
 class LoadedToy(NamedTuple):

@@ -10,12 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from onnxlint_cmsis.formats.onnx import library
-from onnxlint_cmsis.formats.onnx.library import (
-    OnnxLibraryError,
-    check_model,
-    checker_problem,
-    infer_shapes,
-)
+from onnxlint_cmsis.formats.onnx.checker import checker_problem
+from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, check_model, infer_shapes
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.ground import apart
 from support import resizable_models

@@ -10,7 +10,7 @@ from onnx import helper
 
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.wire import length_delimited
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support.read_models import conv_model, model, value
 
 

@@ -11,7 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
-from onnxlint_cmsis.model.graph import MAX_VALUES, ModelError
+from onnxlint_cmsis.model.graph import MAX_VALUES
+from onnxlint_cmsis.model.model_error import ModelError
 from support import models
 from support.read_models import model, node_at, read, tensor, texts, value
 

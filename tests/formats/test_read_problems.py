@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support.read_models import conv_model, model, only, read, tensor, texts, value
 
 X = value("x", ["N", 4, 8, 8])

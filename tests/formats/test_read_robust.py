@@ -19,7 +19,8 @@ from onnx import helper
 
 import mutate_models
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.model.graph import Graph, ModelError
+from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.read_models import conv_model, model, node_at, read, tensor, texts, value
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, checker, helper
 
-from onnxlint_cmsis.formats.onnx import wire as stripping
 from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.strip import strip
 from onnxlint_cmsis.formats.onnx.wire import encode_varint, length_delimited, varint, varints
 from support.read_models import conv_model, model, node_at, read, tensor, value
 
@@ -47,7 +47,7 @@ LARGE = {
 def test_payload_is_left_out_and_its_place_known(field):
     proto = model([], [], [value("w", [1024], LARGE[field].data_type)], [LARGE[field]])
     data = proto.SerializeToString()
-    stripped = stripping.strip(data)
+    stripped = strip(data)
     assert len(stripped.model) < 300
     checker.check_model(stripped.model)
     (payload,) = stripped.payloads
@@ -64,14 +64,14 @@ def test_payload_is_left_out_and_its_place_known(field):
 
 def test_large_integer_lists_stay():
     indices = tensor("i", np.arange(5000, dtype=np.int64))
-    stripped = stripping.strip(model([], [], [value("i", [5000], 7)], [indices]).SerializeToString())
+    stripped = strip(model([], [], [value("i", [5000], 7)], [indices]).SerializeToString())
     assert stripped.payloads == []
     assert onnx.ModelProto.FromString(stripped.model).graph.initializer[0] == indices
 
 
 def test_small_model_is_copied_as_it_is():
     data = conv_model((1, 4, 1, 1)).SerializeToString()
-    assert stripping.strip(data).model == data
+    assert strip(data).model == data
 
 
 def test_payload_in_a_constant_node_and_in_a_subgraph():
@@ -82,7 +82,7 @@ def test_payload_in_a_constant_node_and_in_a_subgraph():
         helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch, name="if"),
     ]
     data = model(nodes, [value("c", [], TensorProto.BOOL)], [value("y", None)]).SerializeToString()
-    assert len(stripping.strip(data).model) < 800
+    assert len(strip(data).model) < 800
     graph = read(data)
     assert graph.constants["w"].values() == (1.0,) * 1000
     assert graph.constants["if.then_branch/k"].shape == (500, 2)
@@ -94,7 +94,7 @@ def test_training_info_is_left_out():
     proto.training_info.add().algorithm.CopyFrom(proto.graph)
     graph = read(proto)
     assert len(graph.nodes) == 1
-    assert not onnx.ModelProto.FromString(stripping.strip(proto.SerializeToString()).model).training_info
+    assert not onnx.ModelProto.FromString(strip(proto.SerializeToString()).model).training_info
 
 
 def test_graph_in_two_parts_is_merged():
@@ -109,7 +109,7 @@ def test_graph_in_two_parts_is_merged():
 def test_a_doc_string_that_looks_like_a_link_is_none():
     """Links hold a random part, so that no file can have one."""
     data = conv_model().SerializeToString()
-    first, second = (stripping.strip(data) for _ in range(2))
+    first, second = (strip(data) for _ in range(2))
     (doc,) = {t.doc_string for t in onnx.ModelProto.FromString(first.model).graph.initializer}
     assert doc == f"{first.link}0" != f"{second.link}0"
     weight = tensor("w", np.ones((8, 4, 1, 1), np.float32))

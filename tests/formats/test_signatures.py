@@ -11,8 +11,9 @@ import pytest
 from onnx import defs, helper, numpy_helper
 
 from onnxlint_cmsis.formats.format import ONNX
-from onnxlint_cmsis.formats.onnx.signatures import SAME_MEANING, result_types, schema, since
-from onnxlint_cmsis.formats.onnx.tensors import plain
+from onnxlint_cmsis.formats.onnx.attributes import plain
+from onnxlint_cmsis.formats.onnx.same_versions import SAME_MEANING, since
+from onnxlint_cmsis.formats.onnx.signatures import result_types, schema
 
 MICROSOFT = "com.microsoft"
 HELD = {

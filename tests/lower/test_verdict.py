@@ -14,7 +14,7 @@ from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.goldens import Told
 from support.linter import target_of

@@ -5,24 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.model.element_ranges import as_stored, limits, range_of, settled
+from onnxlint_cmsis.model.interval_axes import along, lay, level, reduced
 from onnxlint_cmsis.model.intervals import (
     Fault,
     Interval,
-    along,
-    as_stored,
     between,
     either,
     exactly,
     finite,
     hull,
     interval_text,
-    lay,
-    level,
-    limits,
     point,
-    range_of,
-    reduced,
-    settled,
     unknown,
     within,
 )

@@ -11,7 +11,7 @@ import struct
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, SHORT, adds_in_blocks, cost, products_in_32_bits
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret, not_read

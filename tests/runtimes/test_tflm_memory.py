@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, runtime_of
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret

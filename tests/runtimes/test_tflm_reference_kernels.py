@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS, KernelOutcome, numbers_of

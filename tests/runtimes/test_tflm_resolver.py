@@ -8,7 +8,7 @@ import re
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.output.tflm_cpp import application_lines
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
 from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of

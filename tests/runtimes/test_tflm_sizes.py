@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.fixers.proof.litert_process import runnable
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.host import REFERENCE
 from support.host_agreement import Device, litert, random_values
 from support.linter import analysed, linted

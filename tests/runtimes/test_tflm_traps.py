@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport

@@ -21,8 +21,8 @@ if __name__ == "__main__":
 import numpy as np
 
 from onnxlint_cmsis.fixers.proof.litert_process import runnable
-from onnxlint_cmsis.formats.tflite.edit import one_operator
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
+from onnxlint_cmsis.formats.tflite.one_operator import one_operator
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, Host, HostComparison, against
 

@@ -27,11 +27,12 @@ from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.cli.engine import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_model import fix_model
+from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import TFLITE, format_of
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support.proofs import prove
 from support.tflite_plans import case
 from support.tflite_steps import as_converted, random_chain
@@ -213,7 +214,7 @@ def tflite_lie(data: bytes, rng: random.Random) -> Lie | None:
         kind = kind_of(array, False, rng)
         lie[span.offset : span.offset + array.nbytes] = other(array, kind, rng).tobytes()
         return Lie(kind, bytes(lie))
-    offset, letter = rng.choice([number for number in _numbers(SCHEMA.root(data)) if number[1] != "I"])
+    offset, letter = rng.choice([number for number in _numbers(root_of(SCHEMA, data)) if number[1] != "I"])
     width = struct.calcsize(f"<{letter}")
     (number,) = struct.unpack_from(f"<{letter}", data, offset)
     if letter == "f":

@@ -25,7 +25,7 @@ from onnx import TensorProto, defs, helper, numpy_helper
 
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.formats.format import ONNX
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 EQUAL, REFUSED, DIFFERS, STEP, NOT_LOADED, NOT_RUN = "equal", "refused", "differs", "one step", "not loaded", "not run"
 OUTCOMES = (EQUAL, REFUSED, DIFFERS, STEP, NOT_LOADED, NOT_RUN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from onnxlint_cmsis.ground.files import DEADLY
+from onnxlint_cmsis.ground.atomic_write import DEADLY
 
 
 def heeding() -> None:

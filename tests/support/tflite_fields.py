@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.analysis.certificate import verify
-from onnxlint_cmsis.formats.flatbuffer import Table
+from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.format import TFLITE
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.host import REFERENCE, misread_bias
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support.linter import target_of
@@ -82,7 +82,7 @@ def described(table: Table) -> dict[str, Any]:
 
 def changed(data: bytes, chance: random.Random) -> Change | None:
     """The file with one thing changed, or two; None where what was drawn cannot be written."""
-    model = described(SCHEMA.root(data))
+    model = described(root_of(SCHEMA, data))
     try:
         told = [_field_changed(model, chance) if chance.random() < 0.4 else edited(model, chance)]
         if chance.random() < 0.15:
@@ -301,7 +301,7 @@ def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
             continue
         data = path.read_bytes()
         try:
-            noted = write({**described(SCHEMA.root(data)), "description": "noted"})
+            noted = write({**described(root_of(SCHEMA, data)), "description": "noted"})
             files = [TFLITE.load("m.tflite", given) for given in (data, noted)]
             if verify(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
                 yield path.name, data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from onnxlint_cmsis.formats.flatbuffer import Field, Schema
+from onnxlint_cmsis.formats.flatbuffer_schema import Field, Schema
 from onnxlint_cmsis.formats.tflite.schema import OPERATORS, SCHEMA
 
 

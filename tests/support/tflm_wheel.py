@@ -46,7 +46,7 @@ def _outcome(path: str) -> str:
 
 
 def _inputs(path: str) -> int:
-    from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+    from onnxlint_cmsis.formats.tflite.read import read_tflite
 
     return len(read_tflite(path).subgraphs[0].inputs)
 

@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 import numpy as np
 
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, to_graph
 from onnxlint_cmsis.runtimes.host import REFERENCE, against
 from onnxlint_cmsis.runtimes.runtime import TflmBuild

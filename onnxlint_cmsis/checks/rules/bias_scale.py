@@ -20,7 +20,7 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.stored_bias import BiasNumbers, bias_of
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.node_location import node_location
 
 WIDE = ("int32", "int64")
 """Types of a bias whose integers a caller may hand on."""

@@ -29,7 +29,8 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, SIXTEEN_BITS, dequantizes
-from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.model.roles import Form
 
 if TYPE_CHECKING:

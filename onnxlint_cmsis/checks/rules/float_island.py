@@ -24,7 +24,8 @@ from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.work import SMALLEST, percent
-from onnxlint_cmsis.model.graph import Graph, node_location
+from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.model.roles import Sums
 
 SHOWN = 2

@@ -34,7 +34,8 @@ from onnxlint_cmsis.lower.means import window_of_mean
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
-from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:

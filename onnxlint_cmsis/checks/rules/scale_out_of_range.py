@@ -33,7 +33,8 @@ from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import INTEGERS
 from onnxlint_cmsis.lower.weight_refusals import vanished
-from onnxlint_cmsis.model.graph import Graph, Node, StoredQuantization, node_location
+from onnxlint_cmsis.model.graph import Graph, Node, StoredQuantization
+from onnxlint_cmsis.model.node_location import node_location
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

@@ -19,7 +19,7 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.node_location import node_location
 
 _MODEL = """
 g (TYPE[1, 4, 8, 8] x) => (TYPE[1, 4, 8, 8] y)

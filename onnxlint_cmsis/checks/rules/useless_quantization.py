@@ -16,7 +16,7 @@ from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.qdq_pairs import useless_pairs
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.node_location import node_location
 
 _MODEL = """
 g (int8[1, 4, 8, 8] x) => (int8[1, 4, 8, 8] y)

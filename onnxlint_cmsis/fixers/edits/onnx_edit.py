@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSites
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, connect, forget
-from onnxlint_cmsis.formats.onnx.wire import all_graphs
+from onnxlint_cmsis.formats.onnx.walk import all_graphs
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSite
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node

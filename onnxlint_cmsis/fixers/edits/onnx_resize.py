@@ -11,7 +11,7 @@ from onnxlint_cmsis.fixers.edits.stated_shapes import follow
 from onnxlint_cmsis.fixers.planning.layouts import check_plan
 from onnxlint_cmsis.fixers.planning.model_edits import model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
-from onnxlint_cmsis.formats.onnx.document import require_readable
+from onnxlint_cmsis.formats.onnx.element_codes import require_readable
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
-from onnxlint_cmsis.formats.onnx.wire import subgraphs
+from onnxlint_cmsis.formats.onnx.functions import domain_of
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.formats.onnx.walk import subgraphs
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.control import CONSTANT

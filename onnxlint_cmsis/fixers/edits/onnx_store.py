@@ -9,9 +9,9 @@ import numpy as np
 
 from onnxlint_cmsis.fixers.planning.elements import StoredElements
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES, elem_name
-from onnxlint_cmsis.formats.onnx.wire import all_names
+from onnxlint_cmsis.formats.onnx.walk import all_names
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.operators.control import CONSTANT
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
     from onnxlint_cmsis.fixers.edits.onnx_sites import Home, NodeSite
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.model.graph import Graph
 
 
@@ -41,7 +41,7 @@ class Store:
     def read(self, home: Home) -> StoredElements:
         """Elements of a stored constant. Raises NotAppliedError."""
         if home.tensor is not None:
-            return StoredElements(document.read(home.tensor, self.path), elem_name(home.tensor.data_type))
+            return StoredElements(element_codes.read(home.tensor, self.path), elem_name(home.tensor.data_type))
         value = home.attribute
         if value is not None and value.name == "value_ints":
             return StoredElements(np.array(value.ints, dtype="<i8").view("<u8"), "int64")
@@ -52,7 +52,7 @@ class Store:
     def write(self, home: Home, codes: Codes) -> None:
         """Replace a stored constant."""
         if home.tensor is not None:
-            document.write(home.tensor, codes)
+            element_codes.write(home.tensor, codes)
         elif home.attribute is not None and home.attribute.name == "value_ints":
             home.attribute.ints[:] = codes.view("<i8").tolist()
         elif home.attribute is not None:
@@ -67,7 +67,7 @@ class Store:
         from onnx import TensorProto
 
         tensor = TensorProto(name=name, data_type=NUMBERS[elem_type])
-        document.write(tensor, codes)
+        element_codes.write(tensor, codes)
         if self.model.ir_version >= INPUTS_TOO:
             graph.initializer.append(tensor)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx.inference import stated_size
+from onnxlint_cmsis.formats.onnx.input_sizes import stated_size
 from onnxlint_cmsis.model.axes import leaves
 from onnxlint_cmsis.model.axes import resized as resized_axis
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.fixers.planning.elements import StoredElements
-from onnxlint_cmsis.formats.onnx import document
-from onnxlint_cmsis.formats.tflite.edit import NewTensor
-from onnxlint_cmsis.formats.tflite.file_model import elem_type
+from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.tflite.constants import elem_type
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.graph import StoredQuantization
@@ -27,12 +27,12 @@ WIDE_BIAS = "INT16"
 def stored_elements(model: TfliteModel, tensor: TfliteTensor) -> StoredElements:
     """Elements of a constant. Raises NotAppliedError for forms that are not edited."""
     kind, raw = elem_type(tensor), model.bytes_of(tensor.buffer)
-    bits = document.BITS.get(kind, 0)
+    bits = element_codes.BITS.get(kind, 0)
     if tensor.encoding or not bits or kind.startswith(("complex", "string")):
         raise NotAppliedError(f"constant `{tensor.name}` is stored in a form that is not edited")
     if len(raw) != packed_bytes(prod(tensor.shape), bits):
         raise NotAppliedError(f"constant `{tensor.name}` has {len(raw)} bytes, which do not fit its shape")
-    return StoredElements(document.unpacked(raw, bits, tensor.shape), kind)
+    return StoredElements(element_codes.unpacked(raw, bits, tensor.shape), kind)
 
 
 def new_bias(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from onnxlint_cmsis.fixers.edits.tflite_constants import new_bias, stored_elements
 from onnxlint_cmsis.fixers.edits.tflite_sites import TfliteSites
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
-    from onnxlint_cmsis.formats.onnx.document import Codes
-    from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
+    from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -54,7 +54,7 @@ class TfliteGraphEdit:
     def write(self, node: Node, position: int, codes: Codes, elem_type: str) -> None:
         """Give a node another constant; other nodes that read the old one keep it."""
         self._site(node)
-        form = codes.shape, document.packed(codes, document.BITS[elem_type])
+        form = codes.shape, element_codes.packed(codes, element_codes.BITS[elem_type])
         self._written.setdefault(node.inputs[position], {}).setdefault(form, []).append((node.index, position))
 
     def add_bias(self, node: Node, position: int, values: npt.NDArray[np.generic]) -> None:

@@ -11,7 +11,7 @@ from onnxlint_cmsis.fixers.edits.tflite_sites import TfliteSites
 from onnxlint_cmsis.fixers.planning.layouts import check_plan
 from onnxlint_cmsis.fixers.planning.model_edits import model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.axes import leaves, resized
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, ConstantEdit
     from onnxlint_cmsis.fixers.planning.plan import Kept, Plan
     from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit
-    from onnxlint_cmsis.formats.tflite.file_model import TensorPlace, TfliteTensor
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+    from onnxlint_cmsis.formats.tflite.places import TensorPlace
     from onnxlint_cmsis.model.graph import Graph, StoredQuantization
 
 
@@ -65,7 +66,7 @@ class _Resize:
         """Write a constant in place, or as a copy for its uses."""
         site = self._sites.read_by(edit.uses[0])
         scales = _moved(self._edit.tensor(site), edit.places)
-        raw = document.packed(edit.codes, document.BITS[edit.elem_type])
+        raw = element_codes.packed(edit.codes, element_codes.BITS[edit.elem_type])
         self._sites.write(edit.uses, edit.codes.shape, raw, scales, copied=edit.copied)
         if scales is not None and not edit.copied:
             self._scales[site] = scales

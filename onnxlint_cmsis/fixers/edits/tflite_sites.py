@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.tflite.edit import NewTensor
-from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
+from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.constants import FillKind, Use
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.layouts import Places, Rearrangement
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
 
 
 class StoredElements(NamedTuple):
@@ -36,11 +36,11 @@ def built(
     """Bit patterns of a constant after a layout. Raises NotAppliedError."""
     codes = source.codes
     if layout.reader >= 0:
-        codes = document.added(codes, source.elem_type, increments[layout.reader])
+        codes = element_codes.added(codes, source.elem_type, increments[layout.reader])
     if layout.numbers:
         codes = codes.copy()
         for element, value in layout.numbers:
-            codes.reshape(-1)[element] = document.number(source.elem_type, value)
+            codes.reshape(-1)[element] = element_codes.number(source.elem_type, value)
     return placed(codes, layout.places, _filler(source, layout, read)) if layout.places else codes
 
 
@@ -63,9 +63,9 @@ def _filler(source: StoredElements, layout: Rearrangement, read: Read) -> Codes:
     if chosen is None:
         return _scalar(source, 0)  # nothing is new
     if chosen.kind is FillKind.NUMBER:
-        return _scalar(source, document.number(source.elem_type, chosen.number))
+        return _scalar(source, element_codes.number(source.elem_type, chosen.number))
     if chosen.kind is FillKind.FIRST:
-        return _scalar(source, document.first(source.codes, source.elem_type))
+        return _scalar(source, element_codes.first(source.codes, source.elem_type))
     vector = read(chosen.zero_points).codes
     if layout.zero_points is not None:
         vector = placed(vector, [layout.zero_points], vector[0])

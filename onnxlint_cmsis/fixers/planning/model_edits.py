@@ -10,7 +10,7 @@ from onnxlint_cmsis.analysis.constants import FLOAT
 from onnxlint_cmsis.fixers.planning.elements import built, placed
 from onnxlint_cmsis.fixers.planning.layouts import SAME, layouts, new_biases
 from onnxlint_cmsis.fixers.planning.size_numbers import attribute_edits
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit
     from onnxlint_cmsis.fixers.planning.uses import Uses
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
 
 
 class ConstantEdit(NamedTuple):
@@ -96,8 +96,8 @@ def _bias(uses: Uses, bias: NewBias, plan: Plan) -> BiasEdit:
     node, slot = uses.graph.nodes[bias.reader], bias.slot
     elem_type = uses.graph.elem_type(node.inputs[0]) if slot.kind == FLOAT else "int32"
     increments = plan.increments[bias.reader]
-    nothing = np.zeros(increments.size, f"<u{document.BITS[elem_type] // 8}")
-    codes = _moved(document.added(nothing, elem_type, increments), bias, nothing[:1])
+    nothing = np.zeros(increments.size, f"<u{element_codes.BITS[elem_type] // 8}")
+    codes = _moved(element_codes.added(nothing, elem_type, increments), bias, nothing[:1])
     scales = np.array(slot.scales, "<f4").view("<u4")
     scales = _moved(scales, bias, scales[:1]) if scales.size > 1 else scales.reshape(()) if scales.size else scales
     return BiasEdit(slot.node, slot.position, bias.reader, slot.kind, codes, elem_type, scales)

@@ -15,7 +15,7 @@ from onnxlint_cmsis.fixers.planning.answers import answered
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import AxisForm
-from onnxlint_cmsis.model.graph import node_location
+from onnxlint_cmsis.model.node_location import node_location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass

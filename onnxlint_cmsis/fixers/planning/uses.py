@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.constants import Constants
-from onnxlint_cmsis.formats.names import derived_values
+from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.model.axes import Axis, leaves
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.constants import bias_slot
-from onnxlint_cmsis.formats.names import derived_values, operator_of
+from onnxlint_cmsis.formats.derived_values import derived_values
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves, placement
 from onnxlint_cmsis.operators.answers import Elements

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
-from onnxlint_cmsis.formats.onnx.inference import stated_size
+from onnxlint_cmsis.formats.onnx.input_sizes import stated_size
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import InputShapes
 from onnxlint_cmsis.operators.answers import Elements

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError, first_line
+from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 
@@ -26,7 +27,7 @@ def runnable(model: TfliteModel) -> bytes:
     depthwise convolutions; LiteRT 2.3.0 refuses that, TensorFlow Lite Micro does not look at it.
     """
     data = bytearray(model.data)
-    for subgraph in SCHEMA.root(model.data).tables("subgraphs"):
+    for subgraph in root_of(SCHEMA, model.data).tables("subgraphs"):
         for tensor in subgraph.tables("tensors"):
             quantization = tensor.table("quantization")
             rank = len(tensor.ints("shape"))

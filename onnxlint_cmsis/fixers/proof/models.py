@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.proof.litert_process import litert_missing
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.fixers.proof.tflite_model import TfliteProvenModel
 from onnxlint_cmsis.formats.format import ONNX, format_of, part
-from onnxlint_cmsis.formats.onnx.document import inlined
+from onnxlint_cmsis.formats.onnx.inlined import inlined
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.proven import first_line
-from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, checker_problem, infer_shapes
+from onnxlint_cmsis.formats.onnx.checker import checker_problem
+from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

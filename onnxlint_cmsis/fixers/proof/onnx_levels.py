@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.fixers.proof.element_map import QUANTIZING
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.formats.names import UNKNOWN
-from onnxlint_cmsis.formats.onnx.functions import operator_of_proto
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.formats.onnx.tensors import elem_name
-from onnxlint_cmsis.formats.onnx.wire import all_graphs, all_nodes, attribute_tensors
+from onnxlint_cmsis.formats.onnx.walk import all_graphs, all_nodes, attribute_tensors
 from onnxlint_cmsis.model.roles import Sums
 from onnxlint_cmsis.operators.answers import Elements
 

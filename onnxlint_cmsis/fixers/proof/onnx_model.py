@@ -12,7 +12,7 @@ from onnxlint_cmsis.fixers.proof.onnx_frame import static_reason
 from onnxlint_cmsis.fixers.proof.onnx_levels import levels, quantizes_floats, unit_outputs
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -14,7 +14,7 @@ from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.fixers.proof.inputs import UnfedError
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
-from onnxlint_cmsis.formats.onnx.document import inlined
+from onnxlint_cmsis.formats.onnx.inlined import inlined
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -13,7 +13,7 @@ from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedErro
 from onnxlint_cmsis.fixers.proof.litert_process import Kernels, LiteRtProcess, runnable
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.tflite_frame import frame_fault, sizes_fault
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys, to_graph
 
 if TYPE_CHECKING:

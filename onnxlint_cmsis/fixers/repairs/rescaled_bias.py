@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 

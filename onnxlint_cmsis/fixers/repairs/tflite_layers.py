@@ -10,7 +10,7 @@ from onnxlint_cmsis.analysis.constants import bias_slot
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.repairs.wider_window import WIDEST_WINDOW, wider
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx import document
+from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
     old = edit.stored(record.node, weights)
     more = [(0, 0)] * old.codes.ndim
     more[-2] = (window.before, window.after)
-    zero = document.number(old.elem_type, min(zeros, default=0))
+    zero = element_codes.number(old.elem_type, min(zeros, default=0))
     codes = np.pad(old.codes, more, constant_values=np.array(zero, old.codes.dtype))
     edit.write(record.node, weights, codes, old.elem_type)
     text = f"gets zeros along the width of its weights ({window.before} before, {window.after} behind)"

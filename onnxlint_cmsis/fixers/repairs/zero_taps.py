@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx.document import BITS
+from onnxlint_cmsis.formats.onnx.element_codes import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
-    from onnxlint_cmsis.formats.onnx.document import Codes
+    from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import Graph, ModelError, Node
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.model_error import ModelError
 
 
 class NamedAxes(NamedTuple):

@@ -7,10 +7,12 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from onnxlint_cmsis.formats.onnx.decoding import tensor_values
 from onnxlint_cmsis.formats.onnx.document import Document
-from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
-from onnxlint_cmsis.formats.onnx.tensors import elem_name, tensor_values
-from onnxlint_cmsis.formats.onnx.wire import subgraphs
+from onnxlint_cmsis.formats.onnx.functions import domain_of
+from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.formats.onnx.tensors import elem_name
+from onnxlint_cmsis.formats.onnx.walk import subgraphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM
 from onnxlint_cmsis.model.graph import MAX_VALUES, Constant
 from onnxlint_cmsis.operators.answers import NotFollowed
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto
 
-    from onnxlint_cmsis.formats.onnx.functions import Known, Table
+    from onnxlint_cmsis.formats.onnx.known_types import Known, Table
     from onnxlint_cmsis.model.graph import Number
 
 

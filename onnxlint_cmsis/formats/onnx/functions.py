@@ -1,13 +1,15 @@
-"""Local functions laid flat, domains and operator sets, and the names that a scope defines."""
+"""Local functions laid flat: each call replaced by the function's nodes, with names that say where they come from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.names import operator_named
-from onnxlint_cmsis.formats.onnx.wire import Range, all_names, all_nodes, inner_nodes, subgraphs
-from onnxlint_cmsis.ground.types import Size
-from onnxlint_cmsis.model.graph import ModelError, Problem, unlike
+from onnxlint_cmsis.formats.onnx.strip import inner_nodes
+from onnxlint_cmsis.formats.onnx.walk import all_names, all_nodes, subgraphs
+from onnxlint_cmsis.formats.onnx.without_weights import Range
+from onnxlint_cmsis.model.graph import Problem
+from onnxlint_cmsis.model.made_up_names import unlike
+from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.operators.curve import IDENTITY
 
 if TYPE_CHECKING:
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
     from onnxlint_cmsis.formats.onnx.wire import Buffer
-    from onnxlint_cmsis.operators.record import Operator
-
-
-# Local functions laid flat: each call replaced by the function's nodes, with names that say where they come from.
 
 
 RANGE_KEY = "\x01range"
@@ -215,50 +213,3 @@ def _identity(source: str, target: str, path: str) -> NodeProto:
     node = Proto(op_type=IDENTITY.name, input=[source], output=[target])
     node.metadata_props.add(key=PATH_KEY, value=path)
     return node
-
-
-# Records of the operators of nodes that are still protobuf messages.
-
-
-def operator_of_proto(node: NodeProto) -> Operator:
-    """Record of a node's operator, UNKNOWN where there is none."""
-    return operator_named(domain_of(node.domain), node.op_type)
-
-
-# Names of values as a subgraph sees them.
-
-
-class Scope:
-    """Names of one subgraph and of those around it."""
-
-    __slots__ = ("names", "parent", "path")
-
-    def __init__(self, path: str, parent: Scope | None) -> None:
-        self.path = path
-        self.parent = parent
-        self.names: dict[str, str] = {}
-
-    def key(self, name: str) -> str:
-        """Key of a value as seen from here; names of the main graph are their own keys."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
-            scope = scope.parent
-        return name
-
-
-def defined(graph: GraphProto) -> Iterable[str]:
-    """Names a graph defines itself."""
-    names = [v.name for v in graph.input] + [t.name for t in graph.initializer]
-    names += [s.values.name for s in graph.sparse_initializer] + [o for n in graph.node for o in n.output]
-    return dict.fromkeys(name for name in names if name)
-
-
-# Known shapes and types of one graph during shape inference.
-
-
-Known = tuple[int, tuple[Size, ...] | None]
-"""Element type number and shape."""
-Table = dict[str, Known]
-"""Known shapes and types of one graph, by name."""

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx.tensors import keeps
-from onnxlint_cmsis.formats.onnx.wire import attribute_tensors, subgraphs
-from onnxlint_cmsis.model.graph import Left, Leftovers
+from onnxlint_cmsis.formats.onnx.attributes import keeps
+from onnxlint_cmsis.formats.onnx.walk import attribute_tensors, subgraphs
+from onnxlint_cmsis.model.leftovers import Left, Leftovers
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto

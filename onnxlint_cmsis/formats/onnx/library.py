@@ -1,28 +1,23 @@
-"""ONNX's shape inference and checker, which are written in C++: called here, or in a process apart."""
+"""onnx's checker and shape inference, called so that no model ends the process.
+
+Inference of onnx before 1.23 may end its process on damaged nodes that `hide_dangerous` does not know of. So these
+versions run in a process apart, which is started anew after such an end.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx.functions import domain_of, operator_of_proto
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
-from onnxlint_cmsis.model.graph import Problem
-from onnxlint_cmsis.operators.control import CONSTANT
-from onnxlint_cmsis.operators.slicing import SLICE, SPLIT
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from onnx import GraphProto, ModelProto, NodeProto
-
-
-# Inference of onnx before 1.23 may end its process on damaged nodes that `hide_dangerous` does not know of. So these
-# versions run in a process apart, which is started anew after such an end.
+    from onnx import ModelProto
 
 
 TRUSTED = (1, 23)
@@ -108,102 +103,3 @@ def _call(method: Callable[..., Any], *arguments: object, apart: bool = False) -
         return method(OnnxLibrary(), *arguments)
     except Exception as error:
         raise OnnxLibraryError(str(error) or type(error).__name__) from None
-
-
-# onnx.checker's verdict as one Problem.
-
-
-CONTEXT = "==> Context:"
-"""What the checker puts between its message and the way to the place."""
-NODE = r"Bad node spec for node\. Name: (.*?) OpType: "
-UNKNOWN = r"No Op registered for (\S+)|No opset import for domain"
-"""What the checker says of an operator of a vendor."""
-MAX_TEXT = 300
-"""Characters of a message that are kept; a node's whole text may follow them."""
-
-
-def checker_problem(model: bytes) -> Problem | None:
-    """What onnx.checker rejects a serialized model for, None where it accepts it."""
-    try:
-        check_model(model)
-    except OnnxLibraryError as error:
-        text, _, context = str(error).partition(CONTEXT)
-        message = " ".join(text.split())
-        if len(message) > MAX_TEXT:
-            message = f"{message[:MAX_TEXT]} ..."
-        if re.search(UNKNOWN, message):
-            text = f"the model has operators that the onnx package does not know ({message})"
-            return Problem("invalid", text, vendor=True)
-        nodes = re.findall(NODE, context)
-        return Problem("invalid", f"onnx.checker: {message}", nodes[-1] if nodes else "")
-    return None
-
-
-def opset_problems(model: ModelProto) -> list[Problem]:
-    """Operator sets newer or older than the installed onnx knows; sets of other domains are anyone's."""
-    from onnx import __version__ as version
-    from onnx import defs
-
-    known = {domain_of(domain): limits for domain, limits in defs.C.schema_version_map().items()}
-    problems: list[Problem] = []
-    for opset in model.opset_import:
-        low, high = known.get(domain_of(opset.domain), (opset.version, opset.version))
-        if not low <= opset.version <= high:
-            name = opset.domain or "ai.onnx"
-            text = f"operator set {name} {opset.version}; the installed onnx {version} knows {low} to {high}"
-            problems.append(Problem("invalid", text))
-    return problems
-
-
-# Nodes that ONNX's C++ shape inference crashes on or does not return from, kept out of its sight.
-#
-# Each rule was found by feeding onnx 1.23 mutated models, and every operator of every version with inputs of no, odd
-# and small shapes: missing required inputs or types, sizes and axes out of all range.
-# Data propagation is not used at all: it makes one object per element of every rank-1 tensor.
-
-
-OPAQUE = "onnxlint_cmsis.opaque"
-"""Domain that inference knows no operators of, so that it passes the node by."""
-MAX_INT = 2**31 - 1
-"""Largest size of an integer attribute that is no data."""
-DATA_INTS = (CONSTANT, SLICE)
-"""Operators whose integer attributes may be any number."""
-EQUATION = rb"[A-Za-z., ]*(->[A-Za-z. ]*)?"
-
-
-def hide_dangerous(graph: GraphProto, versions: dict[str, int]) -> None:
-    """Make nodes that inference could crash on opaque, in place."""
-    for node in graph.node:
-        if _required_input_missing(node, versions) or _odd_attribute(node) or node.op_type in UNCHECKED:
-            node.domain = OPAQUE
-
-
-def _required_input_missing(node: NodeProto, versions: dict[str, int]) -> bool:
-    """An empty name in the place of an input that may not be left out."""
-    if "" not in node.input:
-        return False
-    from onnx import defs
-
-    domain = domain_of(node.domain)
-    version = versions.get(domain, 0)
-    if not defs.has(node.op_type, version, domain):
-        return False
-    formal = defs.get_schema(node.op_type, version, domain).inputs
-    optional = defs.OpSchema.FormalParameterOption.Optional
-    return any(not name and i < len(formal) and formal[i].option != optional for i, name in enumerate(node.input))
-
-
-def _odd_attribute(node: NodeProto) -> bool:
-    """An attribute with a value that its operator cannot have."""
-    operator = operator_of_proto(node)
-    for attribute in node.attribute:
-        huge = any(abs(value) > MAX_INT for value in (attribute.i, *attribute.ints))
-        if huge and operator not in DATA_INTS:  # it is no axis and no size of anything
-            return True
-        if operator is SPLIT and attribute.name == "num_outputs" and attribute.i != len(node.output):
-            return True
-        if node.op_type == "Einsum" and attribute.name == "equation" and not re.fullmatch(EQUATION, attribute.s):
-            return True
-        if node.op_type == "GatherND" and attribute.name == "batch_dims" and attribute.i < 0:
-            return True
-    return False

@@ -14,9 +14,10 @@ from typing import Any
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.onnx.names import OPERATORS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.context import Context, NotFollowedError
+from onnxlint_cmsis.model.context import Context
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
+from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.curve import at_its_place
 from onnxlint_cmsis.operators.mixing_ties import along_axis

@@ -8,8 +8,10 @@ from functools import cached_property
 from math import prod
 from os import PathLike
 
-from onnxlint_cmsis.formats.flatbuffer import NUMBERS, FlatFile, Schema, Span, Table
-from onnxlint_cmsis.formats.onnx.wire import Buffer, open_buffer
+from onnxlint_cmsis.formats.flatbuffer import FlatFile, Span, Table, root_of
+from onnxlint_cmsis.formats.flatbuffer_schema import NUMBERS, Schema
+from onnxlint_cmsis.formats.onnx.opening import open_buffer
+from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM
 from onnxlint_cmsis.model.graph import MAX_VALUES, Number
@@ -249,9 +251,9 @@ def read_program(path: str | PathLike[str], data: Buffer | None = None) -> Progr
     """
     name = str(path)
     whole = open_buffer(name) if data is None else data
-    bundle = BUNDLE.root(whole) if whole[4:8] == BUNDLE.identifier else None
+    bundle = root_of(BUNDLE, whole) if whole[4:8] == BUNDLE.identifier else None
     inner = bundle.bytes_of("program") if bundle else Span(0, 0)
-    root = SCHEMA.root(bytes(whole[inner.offset : inner.offset + inner.length]) if bundle else whole)
+    root = root_of(SCHEMA, bytes(whole[inner.offset : inner.offset + inner.length]) if bundle else whole)
     plans = root.tables("execution_plan")
     if not plans:
         raise SCHEMA.damaged("it has no method")

@@ -16,7 +16,9 @@ from onnxlint_cmsis.formats.pte.names import EXECUTORCH, KEPT_BY, NHWC, signatur
 from onnxlint_cmsis.formats.pte.program import Method, Program, PteTensor, Step, Value, ValueList, read_program
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import fits_an_array
-from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Left, Leftovers, Node, Problem, Tensor, unlike
+from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Node, Problem, Tensor
+from onnxlint_cmsis.model.leftovers import Left, Leftovers
+from onnxlint_cmsis.model.made_up_names import unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from onnxlint_cmsis.formats.flatbuffer import Table, table_at
-from onnxlint_cmsis.formats.tflite.file_model import NAMELESS, OWNERS, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.flatbuffer import Table, root_of, table_at
+from onnxlint_cmsis.formats.tflite.constants import NAMELESS
+from onnxlint_cmsis.formats.tflite.file_model import OWNERS, TfliteModel, TfliteOperator
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
-from onnxlint_cmsis.model.graph import Left
+from onnxlint_cmsis.model.leftovers import Left
 
 VERSION = 3
 """Version of the schema; runtimes refuse all others."""
@@ -49,7 +50,7 @@ EMPTY = (0, "", ())
 
 def of_operators(model: TfliteModel) -> Mapping[int, tuple[Left, ...]]:
     """Leftovers of the operators of all subgraphs, by the place of their table in the file."""
-    root = SCHEMA.root(model.data)
+    root = root_of(SCHEMA, model.data)
     codes = [(*_fields(code),) for code in root.tables("operator_codes")]
     told: dict[int, tuple[Left, ...]] = {}
     for subgraph, known in zip(root.tables("subgraphs"), model.subgraphs, strict=True):
@@ -74,7 +75,7 @@ def of_tensors(model: TfliteModel) -> list[list[tuple[Left, ...]]]:
     """Leftovers of the tensors of each subgraph."""
     return [
         [(*_fields(tensor), *_type(tensor), *_quantization(tensor)) for tensor in subgraph.tables("tensors")]
-        for subgraph in SCHEMA.root(model.data).tables("subgraphs")
+        for subgraph in root_of(SCHEMA, model.data).tables("subgraphs")
     ]
 
 
@@ -98,7 +99,7 @@ def _quantization(tensor: Table) -> Iterator[Left]:
 
 def of_file(model: TfliteModel) -> tuple[Left, ...]:
     """Leftovers of the file: subgraphs that no operator enters, metadata that runtimes act on."""
-    root, entered = SCHEMA.root(model.data), model.entered()
+    root, entered = root_of(SCHEMA, model.data), model.entered()
     left = [*_fields(root)]
     left += [Left(f"version {model.version}", None)] * (model.version != VERSION)
     for kind in ("buffers", "metadata", "signature_defs"):

@@ -20,7 +20,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Protocol
 
-from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator, constant, elem_type
+from onnxlint_cmsis.formats.tflite.constants import constant, elem_type
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.windows import reach

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.flatbuffer import NUMBERS, Schema
+from onnxlint_cmsis.formats.flatbuffer_schema import NUMBERS, Schema
 
 # Names behind the numbers of a `.tflite` file: operators, element types, enumerations, unions.
 #

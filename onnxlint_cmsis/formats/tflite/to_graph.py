@@ -10,41 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
+from onnxlint_cmsis.formats.tflite.arrays import array_of, tensors_by_key
+from onnxlint_cmsis.formats.tflite.constants import constant, elem_type
 from onnxlint_cmsis.formats.tflite.file_model import (
     ModelSignature,
     Subgraph,
     TfliteModel,
     TfliteOperator,
-    TfliteTensor,
-    constant,
-    elem_type,
     operator_label,
-    read_tflite,
 )
 from onnxlint_cmsis.formats.tflite.open_sizes import with_input_shapes, with_open_sizes, with_results
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.result_sizes import AxisError, NotComputedError, computed_sizes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import fits_an_array
 from onnxlint_cmsis.model.graph import (
     TFLITE,
     Body,
     Constant,
     Graph,
-    Left,
-    Leftovers,
-    ModelError,
     Node,
     Problem,
     Signature,
     StoredQuantization,
     Tensor,
-    unlike,
 )
+from onnxlint_cmsis.model.leftovers import Left, Leftovers
+from onnxlint_cmsis.model.made_up_names import unlike
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +71,7 @@ class LoadedTflite(NamedTuple):
 
         None for what is no constant, for other types than numbers, for sparse tensors and where bytes are missing.
         """
-        tensors = _tensors_by_key(self.file, self.graph)
+        tensors = tensors_by_key(self.file, self.graph)
 
         def read(key: str) -> NDArray[Any] | None:
             return array_of(self.file, tensors[key]) if key in self.graph.constants and key in tensors else None
@@ -302,46 +298,3 @@ def _metadata(model: TfliteModel) -> dict[str, str]:
         if text and "\ufffd" not in text and name not in entries:
             entries[name] = text
     return entries
-
-
-# Values of constants as numpy arrays, read one at a time.
-
-
-def _tensors_by_key(model: TfliteModel, graph: Graph) -> dict[str, TfliteTensor]:
-    """The file's tensor of each key, read off the operators: both have them in one order."""
-    by_offset = {node.offset: node for node in graph.nodes}
-    by_key: dict[str, TfliteTensor] = {}
-    for subgraph in model.subgraphs:
-        for operator in subgraph.operators:
-            node = by_offset.get(operator.span.offset)
-            for keys, indices in ((node.inputs, operator.inputs), (node.outputs, operator.outputs)) if node else ():
-                by_key |= {key: subgraph.tensors[index] for key, index in zip(keys, indices, strict=True) if key}
-    return by_key
-
-
-def array_of(model: TfliteModel, tensor: TfliteTensor) -> NDArray[Any] | None:
-    """Values of one constant, of its shape; 4-bit integers one to an element. None where bytes or sizes are damaged."""
-    import numpy as np
-
-    if tensor.encoding or not fits_an_array(tensor.shape):
-        return None
-    count, data = prod(tensor.shape), model.bytes_of(tensor.buffer)
-    if tensor.elem_type in ("INT4", "UINT4"):
-        if len(data) * 2 < count:
-            return None
-        packed = np.frombuffer(data, np.uint8)
-        codes = np.stack((packed & 15, packed >> 4), axis=-1).reshape(-1)[:count].reshape(tensor.shape)
-        return (codes ^ 8).astype(np.int8) - np.int8(8) if tensor.elem_type == "INT4" else codes
-    try:
-        kind = np.dtype(tensor.elem_type.lower()).newbyteorder("<")
-    except TypeError:
-        return None
-    if kind.kind not in "fiub" or len(data) < count * kind.itemsize:
-        return None
-    return np.frombuffer(data, kind, count).astype(kind.newbyteorder("=")).reshape(tensor.shape)
-
-
-def stored_bytes(model: TfliteModel) -> int:
-    """Bytes of the values of all constants, each buffer once."""
-    buffers = {tensor.buffer for subgraph in model.subgraphs for tensor in subgraph.tensors}
-    return sum(model.buffers[buffer].length for buffer in buffers)

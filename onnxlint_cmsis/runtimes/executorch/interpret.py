@@ -24,7 +24,8 @@ from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
 from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.model.graph import Node, node_location
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
 from onnxlint_cmsis.runtimes.executorch.cost import own_range
 from onnxlint_cmsis.runtimes.executorch.kernels import AT_THE_BORDER, COPIES, OWN, WIDER_SINCE, Kernel, kernel_of

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.tflite.arrays import stored_bytes
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, operator_label
 from onnxlint_cmsis.formats.tflite.open_sizes import is_open
-from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, names_of, stored_bytes, tensor_keys
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, names_of, tensor_keys
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level, Target
 from onnxlint_cmsis.lower.decision import Cause, Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-from onnxlint_cmsis.model.graph import Graph, Node, node_location
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.runtime import (
     NOT_REVIEWED,
     USUAL_CAUSES,

@@ -7,7 +7,8 @@ import pytest
 
 from onnxlint_cmsis.fixers.planning.repairable import repairs_for
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, read_tflite
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import linter
 from support.goldens import Told
 from support.tflite_chains import Chain

@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor, read_tflite
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support.goldens import Told
 from support.tflite_chains import Chain
 from support.tflite_plans import case

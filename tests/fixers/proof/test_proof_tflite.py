@@ -15,8 +15,9 @@ from onnxlint_cmsis.fixers.proof import litert_process
 from onnxlint_cmsis.fixers.proof.element_map import Held
 from onnxlint_cmsis.fixers.proof.models import proven_model
 from onnxlint_cmsis.fixers.proof.prove import Prover
-from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
+from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground import apart
 from support.goldens import Told
 from support.proofs import observe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.model.model_error import ModelError
 from support.linter import linted
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.formats import flatbuffer
+from onnxlint_cmsis.formats import flatbuffer_schema
+from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.tflite import schema
-from onnxlint_cmsis.formats.tflite.edit import NewTensor, TfliteEdit
-from onnxlint_cmsis.formats.tflite.file_model import OperatorPlace, TensorPlace, read_tflite
+from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
+from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.graph import StoredQuantization
 from support.paths import SHARED
@@ -150,9 +153,9 @@ def newer_schema(kind: str) -> Iterator[None]:
     """A schema in which one table has more fields."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(schema.TABLES, kind, f"{schema.TABLES[kind]} more:[TensorMap] number:long=-1")
-        flatbuffer.fields_of.cache_clear()
+        flatbuffer_schema.fields_of.cache_clear()
         yield
-    flatbuffer.fields_of.cache_clear()
+    flatbuffer_schema.fields_of.cache_clear()
 
 
 MORE = {"more": [{"name": "far", "tensor_index": 7}, {"name": "away", "tensor_index": 8}], "number": 1 << 40}
@@ -171,7 +174,7 @@ def newer(kind: str) -> bytes:
 def more_of(kind: str, data: bytes) -> dict[str, Any]:
     """What these fields hold."""
     with newer_schema(kind):
-        table = schema.SCHEMA.root(data)
+        table = root_of(schema.SCHEMA, data)
         if kind != "Model":
             table = table.tables("subgraphs")[0].tables("tensors")[2]
         entries = [(table.text("name"), table.number("tensor_index")) for table in table.tables("more")]

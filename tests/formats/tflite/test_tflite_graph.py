@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
-from onnxlint_cmsis.formats.tflite.to_graph import array_of, load_tflite
-from onnxlint_cmsis.model.graph import ModelError
+from onnxlint_cmsis.formats.tflite.arrays import array_of
+from onnxlint_cmsis.formats.tflite.read import read_tflite
+from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
+from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.tflite_models import conv_model, streaming_model, tensor
 from support.tflite_writer import operator_code, write

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.formats.format import TFLITE, marked_format
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import ENUMS, OPERATORS, SCHEMA, UNIONS
-from onnxlint_cmsis.model.graph import ModelError, StoredQuantization
+from onnxlint_cmsis.model.graph import StoredQuantization
+from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.tflite_models import conv_model
 from support.tflite_writer import operator_code, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.formats.tflite.file_model import read_tflite
+from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support.goldens import Told
 from support.models import one_node
 from support.report_models import written_report
