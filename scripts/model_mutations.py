@@ -17,7 +17,8 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from field_damage import field_damage, places, retied
-from onnxlint_cmsis.formats.flatbuffer import Schema, Table
+from onnxlint_cmsis.formats.flatbuffer import Table, root_of
+from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.pte.program import BUNDLE
 from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
@@ -100,8 +101,8 @@ def _word(data: bytearray, chance: random.Random) -> None:
 def _twisted(data: bytes, schema: Schema, chance: random.Random, times: int) -> bytes:
     """A flatbuffer with other numbers in its tables; as it is where it cannot be walked."""
     try:
-        numbers = sorted(set(_numbers(schema.root(data))))
-        fields = places(schema.root(data))
+        numbers = sorted(set(_numbers(root_of(schema, data))))
+        fields = places(root_of(schema, data))
     except (ModelError, RecursionError):
         return data
     damaged = bytearray(data)
