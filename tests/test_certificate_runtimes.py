@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -13,11 +14,15 @@ from onnx import inliner
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
+from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, HostLayer, difference, misread_bias
+from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support import models, paths
 from support.goldens import Told
+from support.linter import target_of
 from support.proofs import prove
 from support.tflite_chains import Chain
+from support.tflite_fields import described
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 
@@ -215,12 +220,58 @@ def test_a_short_bias_is_said_where_litert_reads_past_it(
     files[1].write_bytes(wide_sum(op, more) + bytes(4))
     assert main(["verify", *map(str, files), "--output-format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    misread = op != "DEPTHWISE_CONV_2D" and not more
-    assert report["outputs"][0]["runtimes"] == ("TensorFlow Lite Micro and CMSIS-NN" if misread else "any")
-    assert [("past its end" in note) for note in report["notes"]] == [True] * misread
-    if misread:
+    litert = op != "DEPTHWISE_CONV_2D" and not more
+    device = op in ("DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+    assert report["outputs"][0]["runtimes"] == {
+        (True, False): "TensorFlow Lite Micro and CMSIS-NN", (False, False): "any",
+        (True, True): "TensorFlow Lite's specification", (False, True): "any but TensorFlow Lite Micro",
+    }[litert, device]  # fmt: skip
+    assert [("past its end" in note) for note in report["notes"]] == [True] * (litert + device)
+    if litert or device:
         assert main(["verify", *map(str, files)]) == 0
         told(capsys.readouterr().out)
+
+
+# A bias of another type than kernels read.
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("op", [*OPTIONS])
+def test_a_bias_of_another_type_is_not_equal_and_wrong_on_the_device(op: str, kind: type) -> None:
+    """TensorFlow Lite Micro's kernels ask for one type of bias, and read the file's as that."""
+    device = pytest.importorskip("tflite_micro", reason="needs the extra `tflite`")
+    data = wide_sum(op, kind=kind)
+    loaded = TFLITE.load("m.tflite", data)
+    try:
+        runtime = device.runtime.Interpreter.from_bytes(data, arena_size=1 << 16)
+        runtime.set_input(np.zeros(runtime.get_input_details(0)["shape"], np.int16), 0)
+        runtime.invoke()
+        right = np.array(runtime.get_output(0)).reshape(-1, len(BIAS))[0].tolist() == [10, 0, 30, 0, 50, 0]
+    except RuntimeError:
+        right = True  # it says that it does not run
+    assert right == (not wrong_operators(loaded.file, target_of()))
+    if kind is np.int16:
+        assert not verify(loaded, TFLITE.load("m.tflite", wide_sum(op, kind=np.int64))).equal
+
+
+@pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"])
+def test_a_bias_of_64_bits_under_sums_of_8_is_wrong(op: str) -> None:
+    """Kernels read the halves of one number as two."""
+    model = described(SCHEMA.root(wide_sum(op, kind=np.int64)))
+    for held in model["subgraphs"][0]["tensors"]:
+        if held["type"] == "INT16":
+            held["type"] = "INT8"
+    loaded = TFLITE.load("m.tflite", write(model))
+    (wrong,) = wrong_operators(loaded.file, target_of())
+    assert "is INT64, and the kernel reads INT32" in wrong.reason
+    narrow = copy.deepcopy(model)
+    for held in narrow["subgraphs"][0]["tensors"]:
+        if held["type"] == "INT64":
+            held["type"] = "INT32"
+            narrow["buffers"][held["buffer"]]["data"] = [*np.array(BIAS, np.int32).tobytes()]
+    right = TFLITE.load("m.tflite", write(narrow))
+    assert not wrong_operators(right.file, target_of())
+    assert not verify(right, loaded).equal
 
 
 # Layers of which the device makes wrong values.
@@ -265,3 +316,29 @@ def test_a_result_that_the_device_leaves_in_part_is_not_equal() -> None:
     model = one_operator("SPACE_TO_BATCH_ND", [ends[0], *held, ends[1]], buffers=buffers)
     known = verify(*(TFLITE.load("m.tflite", write({**model, "description": text})) for text in "ab"))
     assert "(stated, made): [((1, 2, 2, 1), (4, 2, 2, 1))]" in known.faults[0]
+
+
+@pytest.mark.parametrize("op", [*OPTIONS])
+def test_weights_of_another_type_are_not_equal(op: str) -> None:
+    """LiteRT's kernels read int16 weights as int8, those of the device refuse them or do the same."""
+    model = described(SCHEMA.root(wide_sum(op, kind=np.int64)))
+    wide = copy.deepcopy(model)
+    held = next(entry for entry in wide["subgraphs"][0]["tensors"] if entry["type"] == "INT8")
+    held["type"] = "INT16"
+    values = np.array(wide["buffers"][held["buffer"]]["data"], np.uint8).view(np.int8)
+    wide["buffers"][held["buffer"]]["data"] = [*values.astype(np.int16).tobytes()]
+    assert not verify(*(TFLITE.load("m.tflite", write(file)) for file in (model, wide))).equal
+
+
+@pytest.mark.parametrize("op", ["ADD", "MUL", "MAXIMUM", "SUB"])
+def test_a_constant_operand_of_another_type_is_not_equal(op: str) -> None:
+    """Kernels read it as one of the type that the other operand has."""
+
+    def model(kind: type) -> bytes:
+        held = tensor("w", [1, 4], buffer=1, type=np.dtype(kind).name.upper())
+        ends = [tensor(name, [1, 4]) for name in "xy"]
+        options = None if op == "MAXIMUM" else (f"{op.capitalize()}Options", {})
+        buffers = [{}, {"data": [*np.array([1, 2, 3, 4], kind).tobytes()]}]
+        return write(one_operator(op, [ends[0], held, ends[1]], options, buffers=buffers))
+
+    assert not verify(*(TFLITE.load("m.tflite", model(kind)) for kind in (np.int8, np.int16))).equal

@@ -60,6 +60,7 @@ from onnxlint_cmsis.operators.scaled_numbers import (
     Fixed,
     Quantization,
     check_sums,
+    check_types,
     in_steps,
     quantization,
     stored_numbers,
@@ -228,6 +229,7 @@ class Model(NodeView):
         if self.plain and function not in (moved, FUNCTIONS["Identity"]):
             raise NotCoveredError("runtimes may compute it otherwise")
         computed = {self.graph.elem_type(n) for n in (*node.inputs, *outputs) if n and n not in self.graph.constants}
+        computed |= {self.graph.elem_type(node.inputs[position]) for position in operator.roles.data_of(node)}
         if node.domain == TFLITE and len(computed) > 1 and function not in (quantized, dequantized):
             raise NotCoveredError(f"its kernel takes one type, and it has {', '.join(sorted(computed))}")
         if self.mixed and node.domain == TFLITE and function not in (*KEEPING, dequantized) and "float32" in computed:
@@ -777,15 +779,13 @@ def weighted(model: Model, node: Node) -> tuple[Lanes, Fixed, Fixed | None]:
     bias = model.operand(node, roles.bias) if roles.bias >= 0 and node.has(roles.bias) else None
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or isinstance(bias, Lanes):
         raise NotCoveredError("its weights or its bias are computed")
-    narrow = node.domain == TFLITE and model.graph.elem_type(node.inputs[roles.weights[0]]) in ("int8", "int4")
+    of_data, kind = (model.graph.elem_type(node.inputs[position]) for position in (roles.data[0], roles.weights[0]))
     stored = model.graph.quantization.get(node.inputs[roles.weights[0]])
     subtracted = node.op_type == "FULLY_CONNECTED" and stored is not None and len(stored.scales) == 1
-    if narrow and not subtracted and np.any(weights.zero):
-        raise NotCoveredError("its weights have a zero-point, which kernels do not read")
-    summed_in = node.text("quantized_bias_type", "FLOAT32")
-    own = "FLOAT32" if bias is None else bias.array.dtype.name.upper()
-    if value.bits > 8 and summed_in not in ("FLOAT32", own):
-        raise NotCoveredError("its sums have the type of quantized_bias_type, and its bias another one")
+    if node.domain == TFLITE and value.integers:
+        check_types(of_data, kind, bias.array.dtype.name if bias else "", node.text("quantized_bias_type"))
+        if kind != "uint8" and not subtracted and np.any(weights.zero):
+            raise NotCoveredError("its weights have a zero-point, which kernels do not read")
     rank = weights.array.ndim
     if rank < 2:
         raise NotCoveredError(f"its weights are {list(weights.array.shape)}")

@@ -18,6 +18,7 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTenso
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.bias_types import BIASED
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     BITS,
     INTEGER,
@@ -2897,4 +2898,5 @@ def kernel_of(operator: TfliteOperator, revision: TflmRevision, *, with_cmsis_nn
     kernel = (KERNELS if with_cmsis_nn else PLAIN).get(op)
     if op in LIMITS:
         kernel = Kernel(LIMITS[op], REQUESTS.get(op, lambda _: None), f"{op} has no CMSIS-NN kernel")
-    return None if kernel is None else kernel._replace(rows=(*kernel.rows, *TYPED.get(op, ()), *STATED.get(op, ())))
+    more = (row for table in (TYPED, BIASED, STATED) for row in table.get(op, ()))
+    return None if kernel is None else kernel._replace(rows=(*kernel.rows, *more))

@@ -65,6 +65,8 @@ _TABLE = (
     ("MUL", "mul.cc:45", type_of_input(0)),
     ("NEG", "neg.cc:41", type_of_input(0)),
     ("PRELU", "prelu.cc:44", type_of_input(0)),
+    ("RELU", "activations.cc:54", type_of_input(0)),
+    ("RELU6", "activations.cc:96", type_of_input(0)),
     ("RESIZE_BILINEAR", "resize_bilinear.cc:80", types_of_output(0)),
     ("RESIZE_NEAREST_NEIGHBOR", "resize_nearest_neighbor.cc:83", types_of_output(0)),
     ("SELECT_V2", "select.cc:162", type_of_input(1)),
