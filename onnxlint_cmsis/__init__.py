@@ -53,7 +53,7 @@ _MODULES = {
     "LayerReport": "analysis.layers",
     "LayersReport": "output.layers",
     "Level": "ground.types",
-    "ModelError": "model.graph",
+    "ModelError": "model.model_error",
     "Settings": "config.settings",
     "UsageError": "ground.errors",
     "fix": "cli.api",
