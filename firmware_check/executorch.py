@@ -213,8 +213,11 @@ def _softmax(call: _Call) -> _Numbers:
 
 
 def _transpose(call: _Call) -> _Numbers:
-    size, result = _sizes(call.kernel_call.input_dims), _sizes(call.kernel_call.output_dims)
     order = call.kernel_call.permutation
+    ones = 4 - len(order)
+    size, result = (
+        (*_sizes(sizes)[ones:], *(1,) * ones) for sizes in (call.kernel_call.input_dims, call.kernel_call.output_dims)
+    )
     if tuple(size[axis] for axis in order) != result[: len(order)]:
         raise Unsupported(f"its result has sizes {list(result)}, not those of its input in the order {list(order)}")
     return _Numbers({"limits": INT8, "size": size, "result": result}, (0,))

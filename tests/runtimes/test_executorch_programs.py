@@ -339,6 +339,18 @@ def test_a_form_with_channels_last_has_its_sizes_in_that_order() -> None:
     assert (row.verdict, row.call.input_dims, row.call.output_dims) == (CMSIS_NN, (1, 8, 8, 1), (1, 8, 8, 4))
 
 
+def test_two_axes_that_stay_are_turned_all_the_same() -> None:
+    for sizes, verdict in (((2, 2), "WRONG RESULTS"), ((1, 2), "RUNS"), ((2, 3, 1), "RUNS")):
+        writer = PteWriter()
+        source = writer.tensor("int8", sizes)
+        writer.inputs.append(source)
+        stay = [*range(len(sizes))]
+        call = writer.call("cortex_m::transpose.out", (source,), stay, out=writer.tensor("int8", sizes))
+        writer.outputs.append(call)
+        (judged,) = api.lint(writer.data(), targets=["cortex-m4"]).verdicts
+        assert judged.word == verdict
+
+
 def test_what_is_not_cmsis_nn_is_named(told: Told) -> None:
     writer = PteWriter()
     source = writer.image(1, 4, 2, 2)
@@ -479,7 +491,7 @@ def test_each_operator_makes_its_call() -> None:
     assert calls["pad"].pad_front == (0, 1, 2, 0)
     assert (calls["pad"].input_dims, calls["pad"].output_dims) == ((1, 6, 6, 8), (1, 8, 8, 8))
     assert calls["quantized_add"].filter_dims == (1, 1, 1, 8)
-    assert (calls["transpose"].input_dims, calls["transpose"].permutation) == ((3, 8, 1, 1), (1, 0))
+    assert (calls["transpose"].input_dims, calls["transpose"].permutation) == ((1, 1, 3, 8), (1, 0))
     assert calls["quantized_batch_matmul"].filter_dims == (1, 2, 5, 8)
     assert calls["quantized_transpose_conv2d"].pad_after == (1, 1)
 

@@ -347,12 +347,12 @@ def _short(call: ProgramCall) -> tuple[PteTensor, PteTensor]:
 
 
 def transpose(call: ProgramCall) -> KernelCall:
-    """op_transpose.cpp: sizes from the front, ones behind."""
+    """op_transpose.cpp, which hands over sizes from the front; a call has its ones there, as all do that are routed."""
     source, result = _short(call)
     order = call.numbers_of("perm")
     if sorted(order) != [*range(len(source.sizes))]:
         raise NotRunError(f"its perm is {list(order)} for {len(source.sizes)} axes")
-    before, after = (Dims(*(tensor.sizes + (1,) * 4)[:4]) for tensor in (source, result))
+    before, after = (_four(tensor.sizes) for tensor in (source, result))
     return KernelCall("transpose_s8", before, NO_DIMS, after, permutation=order)
 
 
