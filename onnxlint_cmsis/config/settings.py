@@ -109,8 +109,8 @@ class Settings:
     board: dict[str, KnownBoard] = setting(
         "board",
         "",
-        "Board that stands for its RAM, flash, CPU and highest clock. `ram`, `flash`, `targets` and `clock` go "
-        "before it. Text then has what to paste into an application of TensorFlow Lite Micro.",
+        "Board that stands for its RAM, flash, CPU and clock. `ram`, `flash`, `targets` and `clock` go before it; its "
+        "clock is the highest. Text then has what to paste into an application of TensorFlow Lite Micro.",
         option="--board",
         group=TARGETS,
         metavar="[CPU=]NAME",
