@@ -1,11 +1,9 @@
-"""Verdicts on a run: which kernel ran, what it returned, what differs, and which layer is to blame."""
+"""Predicted against observed in one layer: which kernel ran, what it returned, what differs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,199 +14,22 @@ from firmware_check.compilers import (
     unseen,
     unseen_of_plan,
 )
-from firmware_check.instructions import AGREES, DISAGREES, NOT_JUDGED, Ends, instructions_of
+from firmware_check.instructions import DISAGREES, instructions_of
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from firmware_check.boards import Board
     from firmware_check.build import Bench
     from firmware_check.execution import Observed
-    from firmware_check.memory import Memory
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
-    from firmware_check.toolchain import SectionSizes
     from firmware_check.verdict import ComparedOutputs, Differences
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.runtimes.executorch.plan import Plan
-
-
-class Predicted(NamedTuple):
-    """Instructions of the layers of a model that are predicted."""
-
-    layers: int
-    """How many these are."""
-    instructions: Ends
-    """Least and most that are predicted for them together."""
-    counted: int
-    """What they took."""
-
-
-@dataclass(frozen=True, eq=False)
-class TargetCheck:
-    """What one model did on one board."""
-
-    path: str
-    """Model file."""
-    target: Target
-    """CPU, release, compiler."""
-    board: Board
-    """Board it ran on."""
-    per_layer: bool
-    """Whether each layer ran alone, with inputs recorded from ONNX Runtime."""
-    layers: tuple[LayerVerdict, ...]
-    """Layers in the order they ran."""
-    foreign: tuple[tuple[str, str], ...]
-    """Nodes that did not run, with the reason."""
-    memory: Memory
-    """Flash and RAM, predicted and found."""
-    sizes: SectionSizes | None = None
-    """Of the untraced image; None where each layer has its own."""
-    outputs: tuple[np.ndarray, ...] = ()
-    """The model's outputs for all sets of inputs, as integers; empty where each layer ran alone."""
-    output_differences: tuple[Differences, ...] = ()
-    """The model's outputs on the device against those on the host."""
-    runtime: str = "ONNX Runtime"
-    """What computed the model on the host."""
-    compiler: str = "gcc"
-    """What CMSIS-NN was compiled with, with its version."""
-    remarks: tuple[str, ...] = ()
-    """What a reader should know of the build."""
-    unseen: tuple[tuple[str, str], ...] = ()
-    """Layers with a predicted hazard that did not run, with the hazard."""
-    otherwise: tuple[str, ...] | None = None
-    """Layers that take another kernel or have other hazards in the linter's default release; None in that release."""
-    default: str = DEFAULT_RELEASE
-    """Release that the linter judges where it is told none."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Short forms of the labels of layers that have one, as the linter shows them."""
-    floating: str = ""
-    """`f32` or `f16` where layers stay float; empty where they are integers."""
-
-    @property
-    def label(self) -> str:
-        """Short text of what it ran on: `cortex-m55, CMSIS-NN 7.0.0, gcc 12.2.1`."""
-        return f"{self.target.cpu}, CMSIS-NN {self.target.release}, {self.compiler}"
-
-    def called(self, label: str) -> str:
-        """What people call a layer; what is made in front of a layer has its label before a colon."""
-        node, colon, part = (label, "", "") if label in self.names else label.rpartition(":")
-        return f"{self.names.get(node, node)}{colon}{part}"
-
-    @property
-    def instructions(self) -> int:
-        """Instructions that were counted in all layers, not cycles."""
-        return sum(layer.instructions.counted for layer in self.layers)
-
-    @property
-    def predicted(self) -> Predicted:
-        """What onnxlint_cmsis predicts of the instructions, of the layers that it has a number or a range of."""
-        known = [layer.instructions for layer in self.layers if layer.instructions.predicted is not None]
-        ends = [layer.predicted for layer in known if layer.predicted is not None]
-        total = sum(least for least, _ in ends), sum(most for _, most in ends)
-        return Predicted(len(known), total, sum(layer.counted for layer in known))
-
-    @property
-    def instructions_verdict(self) -> str:
-        """`agrees` where each layer does that could be judged, `DISAGREES`, or `not judged` where none could be."""
-        verdicts = {layer.instructions.verdict for layer in self.layers}
-        return next((verdict for verdict in (DISAGREES, AGREES) if verdict in verdicts), NOT_JUDGED)
-
-    @property
-    def unjudged(self) -> dict[str, list[str]]:
-        """Why instructions of layers are not held against a prediction, to the labels of the layers."""
-        reasons: dict[str, list[str]] = {}
-        for layer in self.layers:
-            if layer.instructions.unjudged:
-                reasons.setdefault(layer.instructions.unjudged, []).append(layer.label)
-        return reasons
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every layer is as predicted."""
-        return not any(layer.disagreements for layer in self.layers)
-
-    @property
-    def defective(self) -> bool:
-        """Whether a defect that was predicted occurred."""
-        return any(layer.defects for layer in self.layers)
-
-    @property
-    def right(self) -> bool:
-        """Whether everything is as predicted, and nothing is defective or flagged and not run."""
-        return self.agrees and not self.defective and not self.unseen
-
-    @property
-    def verdict(self) -> str:
-        """Whether prediction and observation agree, in words."""
-        if not self.agrees:
-            return "DISAGREES"
-        if self.defective:
-            return "agrees, and is defective"
-        return "agrees, but a flagged layer did not run" if self.unseen else "agrees"
-
-
-def added_up(check: TargetCheck) -> list[str]:
-    """One sentence for each output beyond the tolerance of a layer, where every layer is right."""
-    layers = [layer.differences.largest for layer in check.layers if layer.differences]
-    if check.floating or not check.agrees or len(layers) < len(check.layers):
-        return []
-    return [
-        f"output {number} differs from {check.runtime}'s by up to {differences.largest} (in {differences.count:,} of "
-        f"{differences.total:,} elements) although no layer, given the device's own input of the first set, differs by "
-        f"more than {max(layers)}: differences of rounding in a layer reach the layers behind it and can add up"
-        for number, (differences, output) in enumerate(zip(check.output_differences, check.outputs, strict=True))
-        if differences.largest > max(TOLERANCE[8 * output.itemsize], *layers)
-    ]
-
-
-# A layer that is wrong with one compiler and right with another is the compiler's, not the library's.
-
-
-WRONG = ("FWC002", "FWC003")
-"""Codes of what a compiler can make wrong: values, and memory that is overwritten."""
-
-
-def blamed(checks: Iterable[TargetCheck]) -> list[TargetCheck]:
-    """The checks; where two compilers differ on one model and CPU, their layers say so."""
-    judged = list(checks)
-    told = []
-    for check in judged:
-        of_check = check.path, check.target.cpu, check.target.release
-        others = [
-            other
-            for other in judged
-            if (other.path, other.target.cpu, other.target.release) == of_check and other.compiler != check.compiler
-        ]
-        layers = tuple(_blamed_on_compiler(layer, check.compiler, others) for layer in check.layers)
-        told.append(check if layers == check.layers else replace(check, layers=layers))
-    return told
-
-
-def _blamed_on_compiler(layer: LayerVerdict, compiler: str, others: list[TargetCheck]) -> LayerVerdict:
-    """The layer; where it is wrong with a compiler and right with another, its disagreements say so."""
-    if not any(disagreement.code in WRONG for disagreement in layer.disagreements):
-        return layer
-    for other in others:
-        same = [twin for twin in other.layers if (twin.label, twin.tensor) == (layer.label, layer.tensor)]
-        if any(not twin.disagreements and not twin.defects for twin in same):
-            why = f"; right with {other.compiler}: a defect of {compiler}, not of CMSIS-NN"
-            said = (
-                replace(disagreement, text=f"{disagreement.text}{why}") if disagreement.code in WRONG else disagreement
-                for disagreement in layer.disagreements
-            )
-            return replace(layer, disagreements=tuple(said))
-    return layer
-
-
-# Predicted against observed, layer by layer.
 
 
 ARGUMENT_ERROR = -1

@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 
+from firmware_check.blame import blamed
 from firmware_check.build import STACK, Bench, Image
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.compilers import label_of
@@ -20,7 +21,7 @@ from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.float_arithmetic import float_output
 from firmware_check.groups import check_room, groups_of, halves
-from firmware_check.judging import CURVE_ERROR, TargetCheck, blamed, damage_of, judge
+from firmware_check.judging import CURVE_ERROR, damage_of, judge
 from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.opening import OpenedModel, Options, open_model, read_graph
 from firmware_check.options import Progress
@@ -29,11 +30,11 @@ from firmware_check.quantize import is_float
 from firmware_check.reading.read import BUILDS, advice_on
 from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_output
 from firmware_check.reports import data, pages, text
+from firmware_check.target_check import Failure, TargetCheck
 from firmware_check.verdict import (
     ComparedOutputs,
     Differences,
     Disagreement,
-    Failure,
     LayerVerdict,
     compare,
     compare_floats,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -123,25 +123,3 @@ def compare_floats(
         strain = None if allowed is None else np.where(gap > 0, gap / allowed, 0.0)
     most = None if strain is None else float(strain.max(initial=0))
     return Differences(int(np.count_nonzero(gap)), float(gap.max(initial=0)), gap.size, runtime, most)
-
-
-# A target that a check could not run on.
-
-
-class Failure(NamedTuple):
-    """A target that the check could not run on."""
-
-    cpu: str
-    """CPU of the board."""
-    compiler: str
-    """Compiler that it was to run with."""
-    reason: str
-    """What could not be done."""
-
-    @property
-    def where(self) -> str:
-        """CPU, and compiler where it is not gcc."""
-        return self.cpu if self.compiler == "gcc" else f"{self.cpu}, {self.compiler}"
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.reason}"

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.instructions import Ends, Instructions
-    from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
     from firmware_check.memory import Memory
-    from firmware_check.verdict import Differences, Disagreement, Failure, LayerVerdict
+    from firmware_check.target_check import Failure, TargetCheck
+    from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 
 
 VERSION = 1

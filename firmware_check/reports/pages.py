@@ -8,7 +8,6 @@ import sarif_om as om
 
 from firmware_check.compilers import SHOWS
 from firmware_check.errors import FirmwareError
-from firmware_check.judging import added_up
 from firmware_check.reports.text import (
     COLUMNS,
     check_rows,
@@ -21,6 +20,7 @@ from firmware_check.reports.text import (
     sizes_of,
     unjudged_lines,
 )
+from firmware_check.target_check import added_up
 from firmware_check.verdict import RULES
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from firmware_check.compare import Comparison, LayerPair
-    from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
-    from firmware_check.verdict import Failure
+    from firmware_check.target_check import Failure, TargetCheck
 
 
 # The report as Markdown, for a job summary.

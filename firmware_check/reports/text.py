@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.instructions import Instructions, told
-from firmware_check.judging import added_up
+from firmware_check.target_check import added_up
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.options import columns
 from onnxlint_cmsis.ground.words import and_more
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
-    from firmware_check.judging import TargetCheck
     from firmware_check.library import Library
     from firmware_check.memory import Bytes
+    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 

@@ -13,13 +13,14 @@ from onnx import helper, numpy_helper
 
 import example_models as models
 from firmware_check import compilers, options
+from firmware_check.blame import blamed
 from firmware_check.build import Bench
 from firmware_check.compilers import CLANG, GCC, Trouble, compiler_named, known_defects, unseen
 from firmware_check.errors import FirmwareError
 from firmware_check.execution import Observed, Traced
 from firmware_check.groups import groups_of
 from firmware_check.instructions import Instructions
-from firmware_check.judging import TargetCheck, _remarks, _values, blamed
+from firmware_check.judging import _remarks, _values
 from firmware_check.library import open_library
 from firmware_check.memory import Bytes, Memory
 from firmware_check.opening import OpenedModel, Options, open_model
@@ -27,6 +28,7 @@ from firmware_check.options import board_named
 from firmware_check.program import Array, Program, Quantization, Step, Value, softmax_constants
 from firmware_check.reading.forms import Unsupported, refuse_out_of_range, with_zeros
 from firmware_check.session import Uneven, flagged_layers
+from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
 from onnxlint_cmsis.cmsis_nn.library import route

@@ -20,14 +20,14 @@ from firmware_check.emit import linker_script, model_source
 from firmware_check.emulator import SHARED, command_line
 from firmware_check.execution import Observed
 from firmware_check.instructions import Instructions
-from firmware_check.judging import TargetCheck
 from firmware_check.library import Library
 from firmware_check.memory import Bytes, Memory
 from firmware_check.opening import Options, open_model
 from firmware_check.program import Program
 from firmware_check.reports import pages
+from firmware_check.target_check import Failure, TargetCheck
 from firmware_check.tflite.program import tflite_program
-from firmware_check.verdict import Disagreement, Failure, LayerVerdict
+from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.output import plain
