@@ -193,12 +193,13 @@ def read_alone(_name: str, _folder: Path, model: Path, _original: Path, _number:
 def read_as_firmware(name: str, folder: Path, model: Path, _original: Path, _number: int) -> Ended:
     """Do what `firmware_check` does with a model before it compiles and behind: read it, run the reference, write C."""
     from firmware_check.arena import plan
+    from firmware_check.board_run import inputs_of
     from firmware_check.emit import model_source
     from firmware_check.errors import FirmwareError
     from firmware_check.library import open_library
     from firmware_check.opening import Options, open_model
     from firmware_check.options import boards_named
-    from firmware_check.session import inputs_of, refuse_too_large
+    from firmware_check.too_large import refuse_too_large
 
     library, options = open_library(""), Options({}, runs=2, assume="f32" if name == FLOAT else "")
     (board,) = boards_named(["cortex-m4"], ())

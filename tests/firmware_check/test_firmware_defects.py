@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 import example_models as models
 from firmware_check import compilers, options
 from firmware_check.blame import blamed
+from firmware_check.board_run import Uneven, flagged_layers
 from firmware_check.build import Bench
 from firmware_check.compilers import CLANG, GCC, Trouble, compiler_named, known_defects, unseen
 from firmware_check.errors import FirmwareError
@@ -27,7 +28,6 @@ from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.options import board_named
 from firmware_check.program import Array, Program, Quantization, Step, Value, softmax_constants
 from firmware_check.reading.forms import Unsupported, refuse_out_of_range, with_zeros
-from firmware_check.session import Uneven, flagged_layers
 from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from firmware_check.board_run import inputs_of
 from firmware_check.build import Bench
 from firmware_check.evidence.call_runs import CallRun, CallStep, run_steps
 from firmware_check.library import Library, open_library
 from firmware_check.opening import Options, open_model
 from firmware_check.options import board_named
-from firmware_check.session import inputs_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from support import paths
 from support.firmware_runs import MISSING
