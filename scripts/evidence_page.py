@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nets_table import nets_table
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of
 from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, Recorded, recorded
@@ -78,7 +79,7 @@ def evidence_page() -> str:
     for release, ran in releases.items():
         rows.setdefault(", ".join(dict.fromkeys(run.compiler for run in ran)), []).append(_runs(release, ran))
     seen = "".join(f"\nWith {compilers}:\n\n{''.join(lines)}" for compilers, lines in rows.items())
-    return "".join((HEAD, seen, _unseen(runs), FLOATS, MODELS))
+    return "".join((HEAD, seen, _unseen(runs), FLOATS, MODELS, nets_table()))
 
 
 def _runs(release: str, runs: list[Recorded]) -> str:

@@ -184,6 +184,8 @@ ENDS = ("least", "most")
 
 def data_range(call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler) -> tuple[int, int] | None:
     """Least and most instructions of one call. None where the data decide nothing, or where nothing was measured."""
+    if not range_reason(taken.effective):
+        return None
     table = table_for(target, taken.effective, compiler, floats=call.floating is not None)
     if call.floating is not None:
         return _float_range(call, target, taken, table or {})
@@ -209,7 +211,8 @@ def ends_of(
     call: KernelCall, target: Target, taken: Route, compiler: MeasuredCompiler = GCC_12
 ) -> tuple[Counts, Counts] | None:
     """Runs of each piece for the least and the most; None where one number holds, or a size is unknown."""
-    row, sizes = KERNELS.get(taken.effective), sizes_of(call)
+    row = KERNELS.get(taken.effective)
+    sizes = sizes_of(call) if row else None
     if row is None or sizes is None or sizes.in_h != 1 or sizes.in_w != 1 or sizes.in_c < 2:
         return None
     vectors = taken.effective in SCALAR_SOFTMAX.functions and SCALAR_SOFTMAX.changes(target) and compiler is not GCC_12
