@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxlint_cmsis.cmsis_nn.cost import COPIES, ELEMENTS
-from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, FLOATS, NO_BIAS, REFERENCE_OTHER, SOFT_FLOATS, ZERO
+from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, FLOATS, NO_BIAS, ONE_TAP, REFERENCE_OTHER, SOFT_FLOATS, ZERO
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, INTEGER_CPUS
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.runtimes.tflm.reference_cost import instruction_table
@@ -34,8 +34,9 @@ What single measured calls and layers of nets are off by at most, in percent, be
 Cortex-M0, M0+ and M23), or outside of a range. `python -m firmware_check` judges by this table:
 
 {most}
-A layer without a bias that has the number of one with a bias: {no_bias} %. f32 and f16: {floats} %, without a
-floating-point unit {soft_floats} %. Reference code of the application: nothing, on Cortex-M7 and M33 {reference} %.
+A layer without a bias that has the number of one with a bias: {no_bias} %. A depthwise layer whose window has one
+tap: {one_tap} %. f32 and f16: {floats} %, without a floating-point unit {soft_floats} %. Reference code of the
+application: nothing, on Cortex-M7 and M33 {reference} %.
 Each output of a channel whose weights are all zero takes up to {zero} instructions less.
 
 {later}
@@ -188,7 +189,12 @@ def cost_page() -> str:
     measured = {"{measured}": "cost_tflm_reference", "{own}": "cost_executorch"}
     filled = {mark: _measured(DATA / f"{name}.jsonl.gz") for mark, name in measured.items()}
     filled |= {"{later}": _later(), "{apart}": _apart_table(), "{most}": _most_table()}
-    filled |= {"{no_bias}": str(NO_BIAS), "{floats}": str(FLOATS), "{soft_floats}": str(SOFT_FLOATS)}
+    filled |= {
+        "{no_bias}": str(NO_BIAS),
+        "{one_tap}": str(ONE_TAP),
+        "{floats}": str(FLOATS),
+        "{soft_floats}": str(SOFT_FLOATS),
+    }
     filled |= {"{reference}": str(REFERENCE_OTHER), "{zero}": str(ZERO)}
     table = instruction_table()
     filled |= {
