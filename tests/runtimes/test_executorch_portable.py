@@ -16,6 +16,7 @@ from support.linter import target_of
 from support.pte_writer import NHWC, PteWriter
 
 RUNS, STOPS, WRONG = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG
+NO_KERNEL = RuntimeVerdict.NO_KERNEL
 PLAIN = (0, 1, 2, 3)
 IMAGE = (1, 3, 4, 5)
 M4 = target_of("cortex-m4", "main")
@@ -77,7 +78,9 @@ WIDE: Lying = ((1, 6, 4, 5), NHWC)
         ("aten::unsqueeze_copy.out", [SIZES], ((1, 1, 3, 4, 5), (0, 1, 2, 3, 4)), [0], RUNS),
         ("aten::unsqueeze_copy.out", [LAST], ((1, 1, 3, 4, 5), (0, 1, 2, 3, 4)), [0], WRONG),
         ("aten::unsqueeze_copy.out", [LAST], ((1, 1, 3, 4, 5), (0, 1, 3, 4, 2)), [0], RUNS),
-        ("aten::nonsense.out", [LAST, SIZES], SIZES, [], RUNS),
+        ("aten::linear.out", [((1, 4), (0, 1))] * 2, ((1, 1), (0, 1)), [], NO_KERNEL),
+        ("aten::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
+        ("other::nonsense.out", [LAST, SIZES], SIZES, [], RUNS),
     ],
 )
 def test_a_portable_kernel(
@@ -86,7 +89,13 @@ def test_a_portable_kernel(
     data = program(op, sources, result, *arguments)
     for release in ("executorch", "executorch@1.0.1"):
         row = row_of(data, release)
-        assert (row.verdict, bool(row.stage)) == (verdict, verdict is STOPS)
+        assert (row.verdict, bool(row.stage)) == (verdict, verdict in (STOPS, NO_KERNEL))
+
+
+def test_an_operator_of_a_newer_library_has_no_kernel_before() -> None:
+    data = program("aten::grid_sampler_2d.out", [SIZES, SIZES], SIZES)
+    verdicts = [row_of(data, f"executorch@{release}").verdict for release in ("1.0.1", "1.1.0")]
+    assert verdicts == [NO_KERNEL, RUNS]
 
 
 def test_orders_of_memory_are_told_and_change_the_verdict(told: Told) -> None:

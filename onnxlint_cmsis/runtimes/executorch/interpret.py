@@ -41,6 +41,7 @@ from onnxlint_cmsis.runtimes.executorch.plan import (
     planned,
 )
 from onnxlint_cmsis.runtimes.executorch.portable import trouble
+from onnxlint_cmsis.runtimes.executorch.portable_operators import lacks_kernel
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.runtime import (
@@ -238,7 +239,9 @@ class Interpretation:
             text, do = f"{named(labels)}: {phrase}{reason}.", ""
             if cause in PLANS:
                 text, do = f"{text} {self.plan_text}", export_for(target, self._runtime.since)
-            if cause in (MISSING, RELEASE):
+            if verdict is RuntimeVerdict.NO_KERNEL:
+                do = "Register a kernel of it with the application."
+            elif cause in (MISSING, RELEASE):
                 do = self._release_to_use
             location = node_location(self.loaded.graph.path, nodes[0])
             yield RuntimeRemark(cause, verdict, text, location, labels, (target.label,), level, do=do)
@@ -442,9 +445,13 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
         return ProgramRow(
             *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE
         )
-    verdict, reason = trouble(call, values)
+    if lacks_kernel(call.op, day):
+        verdict = RuntimeVerdict.NO_KERNEL
+        reason = f"{call.op} has no kernel in its portable library; the application can register one"
+    else:
+        verdict, reason = trouble(call, values)
     if reason:
-        stage = EXECUTE if verdict is RuntimeVerdict.REFUSED else ""
+        stage = {RuntimeVerdict.REFUSED: EXECUTE, RuntimeVerdict.NO_KERNEL: LOAD}.get(verdict, "")
         return ProgramRow(
             *front, (), (), verdict, reason, (reason,) if not stage else (), stage, (), cause=USUAL_CAUSES[verdict]
         )
