@@ -191,6 +191,15 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # What is lowered, and by what.
     "lower.binary": ("test_structure",),
     "lower.lowering_rules": ("test_structure",),
+    # The tables of kernels, which tests run over row by row.
+    "runtimes.tflm.kernels": ("test_cli_causes", "test_revision_days",),
+    "runtimes.tflm.operator_conditions": ("test_tflm_reference_kernels",),
+    "runtimes.tflm.reference_checks": (
+        "test_cli_causes", "test_operators_records", "test_revision_days", "test_tflm_memory",
+        "test_tflm_reference_kernels", "test_tflm_rows", "test_tflm_versions",
+    ),
+    "runtimes.tflm.rows": ("test_tflm_reference_kernels",),
+    "runtimes.tflm.sizes": ("test_cli_causes",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),

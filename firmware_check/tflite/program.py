@@ -29,8 +29,8 @@ from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.activation_refusals import WIDENING
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.dense import INT32_BIAS
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import INT32_BIAS
 from onnxlint_cmsis.runtimes.tflm.preparation import Stage
 
 if TYPE_CHECKING:

@@ -17,7 +17,9 @@ from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
 from onnxlint_cmsis.runtimes.executorch.plan import PLANS
 from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, STATED
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
+from onnxlint_cmsis.runtimes.tflm.sizes import STATED
 from support.models import text
 
 MODEL = """

@@ -115,8 +115,14 @@ def test_channels_whose_sums_are_all_clamped_are_equal(tmp_path: Path) -> None:
         assert not any(agreement.untold for agreement in agreements(file))
 
 
-@pytest.mark.parametrize("biases", [np.zeros(5, np.int32), np.zeros((2, 1), np.int32), np.zeros(2, np.float32)])
-def test_biases_that_do_not_fit_a_damaged_layer_are_no_error(tmp_path: Path, biases: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    ("biases", "steps"),
+    [(np.zeros(5, np.int32), 1), (np.zeros((2, 1), np.int32), 1), (np.zeros(2, np.float32), None)],
+)
+def test_biases_that_do_not_fit_a_damaged_layer_are_no_error(
+    tmp_path: Path, biases: np.ndarray, steps: int | None
+) -> None:
+    """Floats are read as integers on the device: nothing bounds the difference."""
     chain = Chain(0)
     source, result = chain.activation([1, 8], 0.1, 0), chain.activation([1, 2], 0.05, 0)
     weights, bias = chain.constant(np.full((2, 8), 3, np.int8), [0.02]), chain.constant(biases, [0.002])
@@ -124,7 +130,7 @@ def test_biases_that_do_not_fit_a_damaged_layer_are_no_error(tmp_path: Path, bia
     file = tmp_path / "dense.tflite"
     file.write_bytes(chain.converted(source, result))
     (told,) = analysed(file).against_hosts[0].layers
-    assert told.bound.steps == 1
+    assert told.bound.steps == steps
 
 
 def test_weights_without_outputs_in_a_damaged_layer_are_no_error(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = contents(tree)
     tflm = tree / "onnxlint_cmsis" / "runtimes" / "tflm"
-    for file, old, new in ((tflm / "revisions.py", NEWEST, NEWEST + NEW), (tflm / "kernels.py", CHECK, ENDED)):
+    for file, old, new in ((tflm / "revisions.py", NEWEST, NEWEST + NEW), (tflm / "dense.py", CHECK, ENDED)):
         source = file.read_text(encoding="utf-8")
         assert source.count(old) == 1, file
         file.write_text(source.replace(old, new), encoding="utf-8")
@@ -59,7 +59,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
 
 def test_a_revision_is_a_row_and_a_day(changed: tuple[Path, set[str]], told: Told) -> None:
     tree, files = changed
-    rows = {"onnxlint_cmsis/runtimes/tflm/revisions.py", "onnxlint_cmsis/runtimes/tflm/kernels.py"}
+    rows = {"onnxlint_cmsis/runtimes/tflm/revisions.py", "onnxlint_cmsis/runtimes/tflm/dense.py"}
     assert files == {*rows, "docs/runtimes.md"}
     page = (tree / "docs" / "runtimes.md").read_text(encoding="utf-8")
     told(page)

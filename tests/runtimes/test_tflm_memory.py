@@ -14,8 +14,8 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import TflmBuild, runtime_of
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
+from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from support.linter import target_of

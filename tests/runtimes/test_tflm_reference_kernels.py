@@ -11,9 +11,11 @@ import pytest
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict, build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import LIMITS, KernelOutcome, numbers_of
 from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds
+from onnxlint_cmsis.runtimes.tflm.rows import KernelOutcome
 from support import paths
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

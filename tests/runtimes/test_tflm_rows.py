@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.kernels import CUSTOM
+from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
 from support.linter import target_of

@@ -1,7 +1,7 @@
 """Types of a bias, and what kernels of TensorFlow Lite Micro without a check of them read.
 
-Kernels that ask for the type have rows in `kernels.py`. Lines are those of reference code of revision 90b983c2;
-kernels with CMSIS-NN read the same types (cmsis_nn/depthwise_conv.cc:297, :367, fully_connected.cc:246, :287,
+Kernels that ask for the type have rows in the file of their family. Lines are those of reference code of revision
+90b983c2; kernels with CMSIS-NN read the same types (cmsis_nn/depthwise_conv.cc:297, :367, fully_connected.cc:246, :287,
 transpose_conv.cc:387, :468).
 """
 

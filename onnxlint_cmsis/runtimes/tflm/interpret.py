@@ -34,7 +34,7 @@ from onnxlint_cmsis.runtimes.runtime import (
     named,
 )
 from onnxlint_cmsis.runtimes.tflm.arena import ARENA, ArenaLayout, TooManySteps, lay_out
-from onnxlint_cmsis.runtimes.tflm.kernels import DYNAMIC, KERNELS, SIZED, WITHOUT, came_on, hold, kernel_of
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, came_on, kernel_of
 from onnxlint_cmsis.runtimes.tflm.preparation import (
     HIGHEST_VERSION,
     OperatorView,
@@ -45,9 +45,12 @@ from onnxlint_cmsis.runtimes.tflm.preparation import (
     Unpredictable,
     resource_variables,
 )
+from onnxlint_cmsis.runtimes.tflm.prepare_requests import hold
+from onnxlint_cmsis.runtimes.tflm.reference_checks import DYNAMIC, SIZED
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
+from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     STAGES,
     TflmOperator,

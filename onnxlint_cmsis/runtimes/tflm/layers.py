@@ -23,8 +23,10 @@ from onnxlint_cmsis.runtimes.runtime import (
     RuntimeVerdict,
     always,
 )
-from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, LIMITS, NEW_OPERATORS, broken
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.prepare_requests import broken
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, reviewed_revision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
 

@@ -90,7 +90,7 @@ def _convolution(call: ReferenceCall) -> Turns | None:
     return _windows(call, channels, depth, (height, width))
 
 
-def _depthwise(call: ReferenceCall) -> Turns | None:
+def prepare_depthwise(call: ReferenceCall) -> Turns | None:
     """depthwiseconv_float.h."""
     if [len(shape) for shape in (*call.inputs, call.output)] != [4, 4, 4]:
         return None
@@ -98,7 +98,7 @@ def _depthwise(call: ReferenceCall) -> Turns | None:
     return _windows(call, channels, 1, (height, width))
 
 
-def _pool(call: ReferenceCall) -> Turns | None:
+def prepare_pool(call: ReferenceCall) -> Turns | None:
     """pooling.h: windows that are cut to the image."""
     taps = call.options.get("filter_height", 0), call.options.get("filter_width", 0)
     met = _plane(call, taps) if len(call.inputs[0]) == len(call.output) == 4 else None
@@ -134,7 +134,7 @@ def _scattered(call: ReferenceCall) -> Turns | None:
     }
 
 
-def _dense(call: ReferenceCall) -> Turns | None:
+def prepare_dense(call: ReferenceCall) -> Turns | None:
     """fully_connected.h."""
     if len(call.inputs[1]) != 2:
         return None
@@ -308,7 +308,7 @@ def _resized(call: ReferenceCall) -> Turns | None:
     return {"element": prod(call.output), "pixel": pixels, "row": rows, "call": 1}
 
 
-def _transposed(call: ReferenceCall) -> Turns:
+def prepare_transposed(call: ReferenceCall) -> Turns:
     """transpose.h: loops over all axes, the last over elements."""
     return {"element": prod(call.output), "line": steps_up(call.output), "call": 1}
 
@@ -322,11 +322,11 @@ def _chosen(call: ReferenceCall) -> Turns:
 
 KERNELS: dict[str, Callable[[ReferenceCall], Turns | None]] = {
     "CONV_2D": _convolution,
-    "DEPTHWISE_CONV_2D": _depthwise,
+    "DEPTHWISE_CONV_2D": prepare_depthwise,
     "TRANSPOSE_CONV": _scattered,
-    "FULLY_CONNECTED": _dense,
+    "FULLY_CONNECTED": prepare_dense,
     "BATCH_MATMUL": _matrices,
-    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), _pool),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), prepare_pool),
     **dict.fromkeys(("SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION"), _rows),
     **dict.fromkeys(("ADD", "MUL", "SUB", "DIV", "MAXIMUM", "MINIMUM", "PRELU", "SQUARED_DIFFERENCE"), _pairs),
     **dict.fromkeys(("LOGISTIC", "TANH", "RELU", "RELU6", "LEAKY_RELU", "HARD_SWISH", "ELU", "EXP"), _elements),
@@ -340,7 +340,7 @@ KERNELS: dict[str, Callable[[ReferenceCall], Turns | None]] = {
     **dict.fromkeys(("SPLIT", "SPLIT_V", "PACK", "UNPACK"), _parts),
     **dict.fromkeys(("PAD", "PADV2"), _padded),
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resized),
-    "TRANSPOSE": _transposed,
+    "TRANSPOSE": prepare_transposed,
     "ARG_MAX": _chosen,
 }
 """Operator to how its kernel's parts are counted."""

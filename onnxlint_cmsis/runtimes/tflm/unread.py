@@ -10,24 +10,20 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.runtimes.runtime import NOT_REVIEWED
-from onnxlint_cmsis.runtimes.tflm.kernels import (
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
-    FILTER,
-    IMAGE,
     INT16,
     OUTPUT,
-    PAIRS,
     RUNTIME_SHAPE,
     always,
     gentle_scale,
-    in_pairs,
-    offset_filter,
     plain_if_stretched,
     where,
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.preparation import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter
 
 SHAPES_COMPUTED = "2024-01-02", "2024-01-11"
 """Days of pull request 2356, which let kernels work out the sizes of their output, and of its end."""
