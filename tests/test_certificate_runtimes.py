@@ -13,6 +13,7 @@ from onnx import inliner
 
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, HostLayer, difference, misread_bias
@@ -257,7 +258,7 @@ def test_a_bias_of_another_type_is_not_equal_and_wrong_on_the_device(op: str, ki
 @pytest.mark.parametrize("op", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"])
 def test_a_bias_of_64_bits_under_sums_of_8_is_wrong(op: str) -> None:
     """Kernels read the halves of one number as two."""
-    model = described(SCHEMA.root(wide_sum(op, kind=np.int64)))
+    model = described(root_of(SCHEMA, wide_sum(op, kind=np.int64)))
     for held in model["subgraphs"][0]["tensors"]:
         if held["type"] == "INT16":
             held["type"] = "INT8"
@@ -321,7 +322,7 @@ def test_a_result_that_the_device_leaves_in_part_is_not_equal() -> None:
 @pytest.mark.parametrize("op", [*OPTIONS])
 def test_weights_of_another_type_are_not_equal(op: str) -> None:
     """LiteRT's kernels read int16 weights as int8, those of the device refuse them or do the same."""
-    model = described(SCHEMA.root(wide_sum(op, kind=np.int64)))
+    model = described(root_of(SCHEMA, wide_sum(op, kind=np.int64)))
     wide = copy.deepcopy(model)
     held = next(entry for entry in wide["subgraphs"][0]["tensors"] if entry["type"] == "INT8")
     held["type"] = "INT16"

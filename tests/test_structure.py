@@ -298,6 +298,8 @@ def test_operators_are_asked_by_one_name_whatever_their_format_calls_them() -> N
 
 @pytest.mark.parametrize("form", FORMATS, ids=[form.name for form in FORMATS])
 def test_what_a_format_names_is_there(form: Format) -> None:
+    lazily = [name for name in form if isinstance(name, str) and re.fullmatch(r"[a-z_.]+:\w+", name)]
+    assert lazily and all(part(name) is not None for name in lazily)
     assert callable(part(form.loads))
     assert not form.names or all(row.domain == form.domain for row in part(form.names).values())
     assert bool(form.interpreter) == bool(form.interpretation)

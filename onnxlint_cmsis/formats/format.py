@@ -107,7 +107,7 @@ ONNX = Format(
     "formats.onnx.load:load_model",
     editor="fixers.repairs.table:ONNX_EDITOR",
     prover="fixers.proof.models:ONNX_RUNTIME",
-    beside="formats.onnx.document:external_locations",
+    beside="formats.onnx.external_data:external_locations",
     repairs=None,
 )
 TFLITE = Format(

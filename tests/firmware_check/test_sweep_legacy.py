@@ -24,7 +24,7 @@ RUNS = {
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_call_that_did_not_run_is_named(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.zeros(2, np.int8)
-    step = sweep_legacy.vector("mult q7 0", "nn_mult_q7", data, data, "source, source, result, 7, 2")
+    step = sweep_legacy.softmax_step("softmax_q7 0", data)
 
     def run_steps(steps: Sequence[CallStep], *_: object) -> dict[str, CallRun]:
         return {step.step.label: RUNS[kind] for step in steps}

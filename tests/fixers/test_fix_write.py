@@ -126,7 +126,7 @@ def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ig
     code = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from onnxlint_cmsis.ground.files import write_bytes\n"
+        "from onnxlint_cmsis.ground.atomic_write import write_bytes\n"
         "def check(new):\n"
         "    assert new.read_bytes() == b'new'\n"
         "    os.kill(os.getpid(), int(sys.argv[2]))\n"
