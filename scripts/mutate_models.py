@@ -274,6 +274,7 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
     sound = path.read_bytes()
     data = mutated(sound, chance, args.kind)
     if args.keep:
+        Path(args.keep).mkdir(parents=True, exist_ok=True)
         Path(args.keep, f"{number}_{path.name}").write_bytes(data)
     suffix = path.suffix.lower()
     original, model = folder / f"original{suffix}", folder / f"model{suffix}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.planning.repairable import Answers
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
@@ -411,9 +412,8 @@ class Promises:
     def _marks(self, finding: Finding) -> tuple[str, ...]:
         """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
         from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
-        from onnxlint_cmsis.fixers.planning.repairable import repair_for
 
-        repair = repair_for(self._model, finding)
+        repair = self._answers.repair_for(finding)
         if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
             if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
                 return ("fixable",)
@@ -423,6 +423,12 @@ class Promises:
         if not pad_would_do(self._model, finding.resize):
             return ()
         return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        from onnxlint_cmsis.fixers.planning.repairable import Answers
+
+        return Answers(self._model)
 
     def _mends(self, repair: RepairRow) -> frozenset[str]:
         """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""

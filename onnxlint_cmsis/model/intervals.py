@@ -16,8 +16,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]

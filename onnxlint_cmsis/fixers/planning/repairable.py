@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
@@ -90,24 +90,52 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
                 yield RepairSite(row, record, hazards)
 
 
-def repair_for(model: ModelAnalysis, finding: Finding) -> RepairRow | None:
-    """The first repair that answers a finding and fits its layer; None where there is none. Nothing is tried."""
-    for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.nodes):
-        labels = {node.label for node in row.nodes(model.graph)} if row.nodes else set()
-        if finding.location.node in labels or (row.whole and labels):
-            return row
-    for row in (row for row in repairs_for(model.format) if row.rule and row.rule == finding.name and row.causes):
-        for record in model.lowered.beside:
-            cause = record.cause.value if record.cause else ""
-            if record.node.label == finding.location.node and cause in row.causes:
-                return None if row.refusal(model.graph, record) else row
-    hazard = finding.properties.get("hazard")
-    for row in repairs_for(model.format) if hazard else ():
-        if hazard in row.hazards:
-            for record in _records(model):
-                if record.node.label == finding.location.node and not row.refusal(model.graph, record):
-                    return row
-    return None
+class Answers:
+    """Which repair answers a finding of a model. Each layer is looked at once, however many findings there are."""
+
+    def __init__(self, model: ModelAnalysis) -> None:
+        self._model = model
+        self._labels: dict[str, frozenset[str]] = {}
+
+    def repair_for(self, finding: Finding) -> RepairRow | None:
+        """Return the first repair that answers a finding and fits its layer; None if there is none. Tries nothing."""
+        graph, label = self._model.graph, finding.location.node
+        rows = repairs_for(self._model.format)
+        ruled = [row for row in rows if row.rule and row.rule == finding.name]
+        for row in (row for row in ruled if row.nodes):
+            labels = self._labels_of(row)
+            if label in labels or (row.whole and labels):
+                return row
+        for row in (row for row in ruled if row.causes):
+            for record in self._beside.get(label, ()):
+                if record.cause and record.cause.value in row.causes:
+                    return None if row.refusal(graph, record) else row
+        hazard = finding.properties.get("hazard")
+        for row in (row for row in rows if hazard and hazard in row.hazards):
+            if any(not row.refusal(graph, record) for record in self._computed.get(label, ())):
+                return row
+        return None
+
+    def _labels_of(self, row: RepairRow) -> frozenset[str]:
+        if row.name not in self._labels:
+            nodes = row.nodes(self._model.graph) if row.nodes else ()
+            self._labels[row.name] = frozenset(node.label for node in nodes)
+        return self._labels[row.name]
+
+    @cached_property
+    def _computed(self) -> dict[str, list[LoweredLayer]]:
+        return _by_label(_records(self._model))
+
+    @cached_property
+    def _beside(self) -> dict[str, list[LoweredLayer]]:
+        return _by_label(self._model.lowered.beside)
+
+
+def _by_label(records: Iterable[LoweredLayer]) -> dict[str, list[LoweredLayer]]:
+    table: dict[str, list[LoweredLayer]] = {}
+    for record in records:
+        table.setdefault(record.node.label, []).append(record)
+    return table
 
 
 def _records(model: ModelAnalysis) -> Iterator[LoweredLayer]:

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
-
-if TYPE_CHECKING:
-    from onnx import AttributeProto
+    from onnx import AttributeProto, NodeProto
 
     from onnxlint_cmsis.model.graph import Attribute
 

@@ -17,10 +17,7 @@ from onnxlint_cmsis.model.windows import padding_for, reach, rounded_up
 from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, MAX_POOL
 
 if TYPE_CHECKING:
-    from onnx import GraphProto
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
 
 CEIL_POOLS = (AVERAGE_POOL, MAX_POOL)
