@@ -188,6 +188,8 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "formats.onnx.attributes": ("test_signatures",),
     "formats.onnx.names": ("operator_records", "test_operators_records"),
     "formats.tflite.names": ("operator_records", "test_operators_records", "test_result_sizes"),
+    # How often a node is looked at, which no output tells.
+    "fixers.planning.fits.mean_pool": ("test_mean_pool",),
     # What is lowered, and by what.
     "lower.binary": ("test_structure",),
     "lower.lowering_rules": ("test_structure",),
