@@ -29,7 +29,7 @@ from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, integer_build
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.loops import Counts
+from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.ground.types import KernelCall, Target

@@ -19,7 +19,7 @@ from measure_float import MeasuredCall, calls, measured_numbers
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, FUSED, float_build
 from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.loops import Counts, sizes_of
+from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, sizes_of
 from onnxlint_cmsis.cmsis_nn.releases import parse_target
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.cost import COPIES, ELEMENTS
 from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, FLOATS, NO_BIAS, ONE_TAP, REFERENCE_OTHER, SOFT_FLOATS, ZERO
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, INTEGER_CPUS
+from onnxlint_cmsis.cmsis_nn.reference_instructions import COPIES, ELEMENTS
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.runtimes.tflm.reference_cost import instruction_table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, CycleRow
+from onnxlint_cmsis.cmsis_nn.cycles import ROWS, WIDEST, CycleRow
 
 HEAD = """# How long will it take?
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from math import ceil
 
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, measured_compilers
-from onnxlint_cmsis.cmsis_nn.cost import MEASURED
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, INTEGER_CPUS, float_build
-from onnxlint_cmsis.cmsis_nn.loops import KERNELS as WITHOUT_BIAS
+from onnxlint_cmsis.cmsis_nn.kernel_loops import MEASURED
+from onnxlint_cmsis.cmsis_nn.loops.without_bias import KERNELS as WITHOUT_BIAS
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -11,22 +11,13 @@ from onnxlint_cmsis.cmsis_nn.cost import (
     SAME,
     Prediction,
     call_cost,
-    copy_range,
     cost,
     cost_of_route,
     instructions_range,
     predicted,
-    reference_range,
 )
-from onnxlint_cmsis.cmsis_nn.cost_records import (
-    COMPILER,
-    integer_build,
-    is_measured,
-    measured_build,
-    measured_pairs,
-    measured_with,
-    range_reason,
-)
+from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, integer_build, is_measured, measured_build, measured_with
+from onnxlint_cmsis.cmsis_nn.data_ranges import range_reason
 from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
 from onnxlint_cmsis.cmsis_nn.entry_points import (
     Parameters,
@@ -36,9 +27,12 @@ from onnxlint_cmsis.cmsis_nn.entry_points import (
     parameters,
     wrapper_of,
 )
-from onnxlint_cmsis.cmsis_nn.integer.convolution import SHORT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
-from onnxlint_cmsis.cmsis_nn.loops import LONGEST, AxisSizes, Plane, plane
+from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
+from onnxlint_cmsis.cmsis_nn.loops.plane import AxisSizes, Plane, plane
+from onnxlint_cmsis.cmsis_nn.loops.sizes import LONGEST
+from onnxlint_cmsis.cmsis_nn.measured_pairs import measured_pairs
+from onnxlint_cmsis.cmsis_nn.reference_instructions import copy_range, reference_range
 from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of, holds
 from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Target

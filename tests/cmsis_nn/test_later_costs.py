@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fit_later_costs
-from onnxlint_cmsis.cmsis_nn import loops
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, table_of
-from onnxlint_cmsis.cmsis_nn.integer.transposed import copied_taps
 from onnxlint_cmsis.cmsis_nn.json_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, predicted, route
+from onnxlint_cmsis.cmsis_nn.loops import without_bias
+from onnxlint_cmsis.cmsis_nn.loops.transpose_conv_s8 import copied_taps
 from onnxlint_cmsis.cmsis_nn.releases import parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
@@ -318,7 +318,7 @@ def test_layers_without_a_bias_are_predicted_apart() -> None:
             target = fit_later_costs.target_named(build)
             number = cost(call, target)
             kernel = route(call, target).effective
-            if measured > 5000 and kernel in loops.KERNELS and (number or target.compiler != "clang"):
+            if measured > 5000 and kernel in without_bias.KERNELS and (number or target.compiler != "clang"):
                 off = 0.08 if "cortex-m" in build or target.compiler_version != "12.2" else 0.03
                 assert number == pytest.approx(measured, rel=off), (record, build)
                 checked.add((kernel, target.cpu))

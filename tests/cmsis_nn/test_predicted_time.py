@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.cmsis_nn.cycles import ROWS, WIDEST, cycle_range
 from onnxlint_cmsis.cmsis_nn.releases import CPUS
-from onnxlint_cmsis.cmsis_nn.time import ROWS, WIDEST, clock_text, cycle_range, predicted_time
+from onnxlint_cmsis.cmsis_nn.time import clock_text, predicted_time
 from onnxlint_cmsis.config.keys import frequency
 from onnxlint_cmsis.ground.types import PLACEMENTS
 from support.linter import target_of

@@ -12,7 +12,9 @@ from math import prod
 from operator import mul
 
 from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
-from onnxlint_cmsis.cmsis_nn.loops import Counts, LoopSizes, library_block, sizes_of, up
+from onnxlint_cmsis.cmsis_nn.loops.memory import library_block
+from onnxlint_cmsis.cmsis_nn.loops.plane import up
+from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, Function, Isa, KernelCall
