@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
 from firmware_check.options import COULD_NOT, CheckParser, boards_named, complain, count, in_one_line, say, seconds
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall
 
 if TYPE_CHECKING:

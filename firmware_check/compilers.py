@@ -18,8 +18,8 @@ from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule
+    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
     from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.cmsis_nn.rows import Hazard
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.runtimes.executorch.plan import Plan
 

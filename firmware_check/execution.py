@@ -11,7 +11,8 @@ from firmware_check.build import Bench, Image, build
 from firmware_check.errors import TooLargeError
 from firmware_check.run import ImageRun, run_image
 from firmware_check.toolchain import Processes
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, delegations_of, wrapper_of
+from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS, delegations_of
+from onnxlint_cmsis.cmsis_nn.tables import wrapper_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

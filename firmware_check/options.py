@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TextIO
 
 from firmware_check.boards import BOARDS, Board
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.atomic_write import heeded
 from onnxlint_cmsis.output.plain import printable
 

@@ -24,14 +24,14 @@ import numpy as np
 from cost_files import read_costs, write_costs
 from fit_later_costs import update_later
 from non_negative import non_negative
+from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, MEASURED, MeasuredCompiler, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, integer_build
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
-from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import KernelCall, Target
 
 FLAGS = "-O3"

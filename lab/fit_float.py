@@ -20,7 +20,7 @@ from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, FUSED
 from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, sizes_of
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 
 RELEASE = "main"

@@ -23,12 +23,12 @@ from onnxlint_cmsis.cmsis_nn.compilers import MEASURED, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import integer_build
 from onnxlint_cmsis.cmsis_nn.data_ranges import KERNELS, ends_of
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts
 from onnxlint_cmsis.cmsis_nn.loops.without_bias import KERNELS as WITHOUT_BIAS
 from onnxlint_cmsis.cmsis_nn.loops.without_bias import WORD
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 FILE = Path(__file__).parent.parent / "tests" / "data" / "cost_later.jsonl.gz"

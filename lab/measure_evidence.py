@@ -19,11 +19,10 @@ from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import pair_values
 from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import COMPILER, measured_pairs, route
-from onnxlint_cmsis.cmsis_nn.measured_pairs import PAIRS
+from onnxlint_cmsis.cmsis_nn.measured_pairs import PAIRS, Evidence
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
-from onnxlint_cmsis.cmsis_nn.rows import Evidence
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.model.graph import Graph, Node

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from onnxlint_cmsis.cmsis_nn.cost_records import FUSED
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair
 
 LAB = Path(__file__).parent

@@ -16,9 +16,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa, parse_target
 
 ROWS = 24
 """Rows kept of a stratum, or a few more."""

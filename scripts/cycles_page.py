@@ -24,7 +24,7 @@ the same net or layer with CMSIS-NN 7.0.0 and gcc.
 TAIL = """
 ## What do the ranges not cover?
 
-* Each range comes from few int8 nets or layers (`cmsis_nn/time.py`), of convolutions, depthwise and fully connected
+* Each range comes from few int8 nets or layers (`cmsis_nn/cycles.py`), of convolutions, depthwise and fully connected
   layers; no other net tested it. On Apollo510 an average pool took {pool}, a sum {add}, a product {mul}.
 * The source for Apollo510 names neither padding nor placement: equal sizes and TCM are taken.
 * Sources for Cortex-M4 and M33 time microTVM with an older CMSIS-NN. Another runtime, compiler, wait states or caches

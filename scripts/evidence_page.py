@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nets_table import nets_table
+from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, Recorded, recorded
+from onnxlint_cmsis.cmsis_nn.families import INTEGER, family_of
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
-from onnxlint_cmsis.cmsis_nn.releases import INTEGER, family_of
-from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, Recorded, recorded
 
 HEAD = """# How is it known?
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, work
 from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
-from onnxlint_cmsis.cmsis_nn.releases import INTEGER, LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.families import INTEGER, LEGACY, family_of
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.model.windows import places, reach
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
-    from onnxlint_cmsis.cmsis_nn.rows import Hazard
+    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 
 
 # Calls of every entry point to choose from, small ones first: drawn at random from sizes around those that decide.

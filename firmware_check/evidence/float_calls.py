@@ -11,7 +11,7 @@ from firmware_check.evidence.call_runs import CallStep
 from firmware_check.float_arithmetic import FloatOutput, float_output
 from firmware_check.program import FLOAT_NUMBERS, Array, FloatOperands, Step, Value
 from firmware_check.reading.floats import held, weight_arrays
-from onnxlint_cmsis.cmsis_nn.entry_points import wrapper_of
+from onnxlint_cmsis.cmsis_nn.tables import wrapper_of
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall, Pair
 
 if TYPE_CHECKING:

@@ -19,10 +19,12 @@ from firmware_check.evidence.float_calls import LARGE, TWINS, float_step
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.legacy.score_calls import score_steps
 from firmware_check.options import CheckParser, boards_named, complain, count, say, seconds
-from onnxlint_cmsis.cmsis_nn.entry_points import all_hazards, hazards, wrapper_for
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, RELEASES, family_of
-from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, Route, recorded_of, route
-from onnxlint_cmsis.cmsis_nn.rows import INEXACT
+from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded_of
+from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.hazard import INEXACT
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.tables import all_hazards, hazards, wrapper_for
 from onnxlint_cmsis.ground.atomic_write import write_text
 from onnxlint_cmsis.output.plain import printable
 
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from firmware_check.evidence.call_runs import CallRun
-    from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard
+    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+    from onnxlint_cmsis.cmsis_nn.rows import Branch
     from onnxlint_cmsis.ground.types import KernelCall, Target
 
 

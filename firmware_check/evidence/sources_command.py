@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, say
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, c_name
-from onnxlint_cmsis.cmsis_nn.entry_points import (
-    DELEGATIONS,
-    ENTRIES,
-    ENTRY_POINTS,
-    FLOAT_ENTRIES,
-    LEGACY_ENTRIES,
-    all_hazards,
-    wrapper_for,
-)
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, family_of, holds, older
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Hazard, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of
+from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
+from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS
+from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+from onnxlint_cmsis.cmsis_nn.releases import holds, older
+from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.tables import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES, all_hazards, wrapper_for
+from onnxlint_cmsis.cmsis_nn.terms import c_name
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from firmware_check.program import Array, Step
-from onnxlint_cmsis.cmsis_nn.entry_points import wrapper_of
+from onnxlint_cmsis.cmsis_nn.tables import wrapper_of
 from onnxlint_cmsis.lower.reference_code import REFERENCE_TYPES
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxlint_cmsis.cmsis_nn.families import LEGACY
 from onnxlint_cmsis.cmsis_nn.library import Route, route
-from onnxlint_cmsis.cmsis_nn.releases import LEGACY, said_of
+from onnxlint_cmsis.cmsis_nn.releases import said_of
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target

@@ -21,8 +21,9 @@ from onnxlint_cmsis.checks.near_by import (
 )
 from onnxlint_cmsis.checks.rule import ModelSubject, RuleCause, Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.library import Route, delegations_of, evidence
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Hazard, Origin
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Origin
 from onnxlint_cmsis.ground.findings import MEASURED, Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall, Level, Target

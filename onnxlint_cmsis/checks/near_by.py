@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, Term, all_of, at_least, at_most
+from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, all_of, at_least, at_most
+from onnxlint_cmsis.cmsis_nn.families import family_of
 from onnxlint_cmsis.cmsis_nn.library import COMPILER, measured_pairs
-from onnxlint_cmsis.cmsis_nn.releases import family_of, older
-from onnxlint_cmsis.cmsis_nn.rows import Evidence
+from onnxlint_cmsis.cmsis_nn.measured_pairs import Evidence
+from onnxlint_cmsis.cmsis_nn.releases import older
+from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
 from onnxlint_cmsis.model.windows import places, reach
@@ -17,8 +19,8 @@ from onnxlint_cmsis.runtimes.runtime import handed_over
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Subject
+    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
     from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.cmsis_nn.rows import Hazard
 
 
 # The sizes of a layer in the words of the model's author, and other sizes near by that may work.

@@ -74,7 +74,8 @@ def _fill_in(action: argparse.Action) -> None:
 def _values() -> dict[str, tuple[str, ...]]:
     """Values of the settings that have known ones, and of the words that commands take."""
     from onnxlint_cmsis.checks.rule_registry import every_rule
-    from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED
+    from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+    from onnxlint_cmsis.cmsis_nn.targets import CPUS
     from onnxlint_cmsis.config.boards import KNOWN_BOARDS
     from onnxlint_cmsis.config.settings import KEYS
     from onnxlint_cmsis.runtimes.runtime import NAMES

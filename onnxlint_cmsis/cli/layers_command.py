@@ -21,7 +21,7 @@ from onnxlint_cmsis.cli.options import (
     verdict_head,
     wants_color,
 )
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.layers import (

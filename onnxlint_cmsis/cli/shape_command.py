@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.cli.discovery import STDIN
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, DEFAULT_RELEASE, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.targets import COMPILERS, parse_target
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT
 from onnxlint_cmsis.output.plain import json_text, wrapped
@@ -97,7 +98,7 @@ def _answer(asked: Mapping[str, object], target: Target) -> dict[str, Any]:
 
 def _text(answer: Mapping[str, Any], default: Target) -> str:
     """The answer as lines for people."""
-    from onnxlint_cmsis.cmsis_nn.json_records import target_of
+    from onnxlint_cmsis.cmsis_nn.json_fields import target_of
 
     scratch = [f"{size:,}" for size in (answer["buffer_size"], answer["buffer_size_2"]) if size > 0]
     cost = answer["instructions"]

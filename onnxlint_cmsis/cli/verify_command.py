@@ -12,7 +12,7 @@ from onnxlint_cmsis.analysis.certificates import certificate, untrue
 from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
 from onnxlint_cmsis.cli.versions import opened
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError

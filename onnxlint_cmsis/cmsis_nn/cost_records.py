@@ -6,6 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.compilers import (
     GCC_12,
     LATER_RELEASE,
@@ -16,7 +17,6 @@ from onnxlint_cmsis.cmsis_nn.compilers import (
 )
 from onnxlint_cmsis.cmsis_nn.float.loops import FloatBuild
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
-from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 

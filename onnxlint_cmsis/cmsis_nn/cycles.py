@@ -68,7 +68,6 @@ def _nets(clock: int, *rates: tuple[str, float, int]) -> tuple[MeasuredNet, ...]
 
 TINY = "https://github.com/mlcommons/tiny_results_v1."
 
-
 ROWS: tuple[CycleRow, ...] = (
     CycleRow(
         "cortex-m4", 1.41, 1.79, "",

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, MeasuredCompiler
 from onnxlint_cmsis.cmsis_nn.cost_records import float_build, table_for
 from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.cmsis_nn.rows import SCALAR_SOFTMAX
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
@@ -124,14 +124,12 @@ class RangeRow(NamedTuple):
 
 _DATA = "the data decide"
 
-
 KERNELS = {
     "arm_softmax_s8": RangeRow("softmax_s8", _counts_s8, _DATA),
     "arm_softmax_s8_s16": RangeRow("softmax_s8_s16", _counts_s8, _DATA),
     "arm_softmax_s16": RangeRow("softmax_s16", _counts_s16, "the scale of its input decides"),
 }
 """Function to its row."""
-
 
 _FLOATS = ("_f32", "_f16")
 

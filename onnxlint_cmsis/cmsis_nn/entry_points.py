@@ -1,46 +1,28 @@
-"""Entry points: which release has each, its data types and parameters, the rows of its family, what it passes on."""
+"""Entry points that choose between no kernels: which release has them, for which data types.
+
+Source: the header of each release (Include/arm_nnfunctions.h) and the files named.
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from typing import cast
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
-    CH_MULT,
-    FILTER_N,
-    FILTER_W,
-    IN_C,
-    IN_N,
-    NARROW_OUTPUT,
-    TRUE,
-    UNIT_DILATION,
-    Condition,
-    Term,
-    all_of,
-    equal,
-    term,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_N, FILTER_W, IN_C
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY, V5_6, V5_8, V5_9, Family, before, family_of, holds
+from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
     MVE_ONLY,
-    NOT_MVE,
     Branch,
-    Delegation,
-    Hazard,
     Origin,
     ScratchSize,
     Wrapper,
-    kernel_at,
 )
+from onnxlint_cmsis.cmsis_nn.terms import Term, term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
-
-# Entry points that choose between no kernels: which release has them, for which data types.
-#
-# Source: the header of each release (Include/arm_nnfunctions.h) and the files named.
+from onnxlint_cmsis.ground.types import Isa
 
 
 class EntryPoint(NamedTuple):
@@ -227,254 +209,3 @@ def _absence(entry: str, rows: tuple[EntryPoint, ...]) -> str:
 
 def _origin(row: EntryPoint, since: str, isas: tuple[Isa, ...]) -> Origin:
     return Origin(row.path, row.function, {since: 0}, isas, until=row.until)
-
-
-# The rows of all kernel families: wrappers and hazards, found by entry point.
-
-
-ENTRIES = (
-    "convolve_s8",
-    "convolve_s16",
-    "convolve_s4",
-    "depthwise_s8",
-    "depthwise_s16",
-    "depthwise_s4",
-    "transpose_conv_s8",
-    "fully_connected_s8",
-)
-"""Entry points that choose between kernels."""
-
-FAMILIES = {
-    "convolve": "convolution",
-    "depthwise": "depthwise",
-    "transpose_conv": "transposed",
-    "fully_connected": "dense",
-}
-"""File of each family of entry points."""
-
-LEGACY_ENTRIES = (
-    "convolve_q7",
-    "convolve_q15",
-    "depthwise_q7",
-    "fully_connected_q7",
-    "fully_connected_q15",
-    "fully_connected_q7q15",
-    "max_pool_q7",
-    "avgpool_q7",
-)
-"""Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
-
-_FLOAT_ROUTES = {
-    "convolve_1x1": "convolution",
-    "convolve_1_x_n": "convolution",
-    "convolve": "convolution",
-    "depthwise": "convolution",
-    "fully_connected": "others",
-    "batch_matmul": "others",
-    "max_pool": "others",
-    "softmax": "others",
-}
-FLOAT_ENTRIES = tuple(f"{name}_{kind}" for name in _FLOAT_ROUTES for kind in FLOAT.types)
-"""Entry points for f32 and f16 that choose between kernels."""
-
-
-@cache
-def wrapper_for(entry: str) -> Wrapper | None:
-    """The wrapper of an entry point, or the choice in its place; None for an entry point without branches."""
-    if entry in LEGACY_ENTRIES:
-        from onnxlint_cmsis.cmsis_nn.legacy import routes
-
-        return cast("Wrapper", getattr(routes, f"{entry.upper()}_ROUTE"))
-    if entry in FLOAT_ENTRIES:
-        file = _FLOAT_ROUTES[entry.rpartition("_")[0]]
-        module = import_module(f"onnxlint_cmsis.cmsis_nn.float.{file}")
-        return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
-    if entry not in ENTRIES:
-        return None
-    family = next(family for family in FAMILIES if entry.startswith(family))
-    module = import_module(f"onnxlint_cmsis.cmsis_nn.integer.{FAMILIES[family]}")
-    return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
-
-
-def wrapper_of(entry: str) -> Wrapper:
-    """The wrapper of any entry point; for one without branches its function is the only branch."""
-    return wrapper_for(entry) or single_branch(entry)
-
-
-def all_hazards() -> tuple[Hazard, ...]:
-    """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
-    return (*_integer(), *_legacy(), *_floats())
-
-
-def hazards(family: Family) -> tuple[Hazard, ...]:
-    """The rows of a family."""
-    return _legacy() if family is LEGACY else _floats() if family is FLOAT else _integer()
-
-
-@cache
-def _floats() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.float import convolution, others
-
-    return (*convolution.CONVOLUTION_HAZARDS, *convolution.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
-
-
-@cache
-def _integer() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
-
-    return (
-        *convolution.ONE_BY_N_HAZARDS,
-        *convolution.ONE_BY_ONE_HAZARDS,
-        *convolution.CONVOLUTION_HAZARDS,
-        *depthwise.DEPTHWISE_HAZARDS,
-        *others.SIXTEEN_BIT_HAZARDS,
-        *transposed.TRANSPOSE_CONV_HAZARDS,
-        *others.TRANSPOSE_HAZARDS,
-        *others.OTHERS_HAZARDS,
-    )
-
-
-@cache
-def _legacy() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
-
-    return (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)
-
-
-@cache
-def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
-    """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
-    return tuple(
-        hazard
-        for hazard in hazards(family_of(entry))
-        if entry in hazard.entries
-        and (kernel in hazard.kernels if kernel else not hazard.kernels)
-        and hazard.on(target) is not False
-    )
-
-
-@cache
-def hazard(identifier: str) -> Hazard:
-    """The row of that name; KeyError where there is none."""
-    return {row.id: row for row in all_hazards()}[identifier]
-
-
-# Kernels that hand the work on, and the static functions that do it inside.
-
-
-_TILE_5_8 = all_of(equal(CH_MULT % 4, 0), equal(IN_N, 1))
-
-
-def _row(
-    callee: str,
-    kernel: str,
-    lines: dict[str, int],
-    isas: tuple[Isa, ...] = ALL_ISAS,
-    when: Condition = TRUE,
-) -> Delegation:
-    return Delegation(kernel, callee, kernel_at(kernel, lines, isas), when)
-
-
-def _tile(callee: str, lines: dict[str, int], when: Condition = TRUE, until: str = "") -> Delegation:
-    kernel = "arm_depthwise_conv_s8"
-    origin = kernel_at(kernel, lines, until=until)
-    return Delegation(kernel, callee, origin, when, static=True)
-
-
-_1_X_N_LINES = {V5_8: 70, V5_9: 70, "4.0.0": 71, "4.1.0": 72, "5.0.0": 72, "6.0.0": 69, "7.0.0": 69, "main": 69}
-_OPT_LINES = {V5_8: 72, V5_9: 77, "4.0.0": 77, **dict.fromkeys(("4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 76)}
-_TILE_LINES = {V5_9: 265, **dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 291)}
-_FAST_S16_LINES = dict.fromkeys(("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main"), 82)
-
-DELEGATIONS = (
-    _row("arm_convolve_s8", "arm_convolve_1_x_n_s8", _1_X_N_LINES, NOT_MVE),
-    _row("arm_convolve_s8", "arm_convolve_1_x_n_s8", {"6.0.0": 99, "7.0.0": 99, "main": 99}, MVE_ONLY, NARROW_OUTPUT),
-    _row("arm_convolve_s4", "arm_convolve_1_x_n_s4", {"6.0.0": 71, "7.0.0": 71, "main": 70}, NOT_MVE),
-    _row("arm_depthwise_conv_s8", "arm_depthwise_conv_s8_opt", _OPT_LINES, (Isa.SCALAR,)),
-    _row("arm_depthwise_conv_s16", "arm_depthwise_conv_fast_s16", _FAST_S16_LINES, (Isa.SCALAR,)),
-    _tile("depthwise_conv_s8_mult_4", {V5_8: 229}, _TILE_5_8, V5_9),
-    _tile("depthwise_conv_s8_mult_4", _TILE_LINES, all_of(_TILE_5_8, UNIT_DILATION)),
-    _tile("depthwise_conv_s8_generic", {V5_8: 229, **_TILE_LINES}),
-)
-"""In source order; the first that matches is the one taken. Those of f32 and f16 stand in their own files."""
-
-
-@cache
-def delegations(family: Family) -> tuple[Delegation, ...]:
-    """The rows of a family."""
-    if family is not FLOAT:
-        return DELEGATIONS
-    from onnxlint_cmsis.cmsis_nn.float import convolution, others
-
-    return (*convolution.CONVOLUTION_DELEGATIONS, *convolution.DEPTHWISE_DELEGATIONS, *others.OTHERS_DELEGATIONS)
-
-
-@cache
-def delegations_of(kernel: str, release: str, isa: Isa) -> tuple[Delegation, ...]:
-    """The rows of one kernel in one build, in order."""
-    return tuple(
-        row
-        for row in delegations(family_of(kernel))
-        if row.kernel == kernel and row.origin.spans(release) and isa in row.origin.isas
-    )
-
-
-# Bytes of the constants that a call reads: weights, bias, multipliers and shifts.
-
-
-WEIGHTED = ("convolve", "depthwise", "transpose_conv", "fully_connected")
-"""Stems of entry points with weights."""
-BIAS_BYTES = {"s8": 4, "s4": 4, "s16": 8, "q7": 1, "q15": 2, "q7q15": 1, "f32": 4, "f16": 2}
-"""Bytes of a bias: int32, and int64 for int16 activations; as the weights for q7, q15, f32 and f16."""
-BLOCKS = {"f32": 4, "f16": 8}
-"""Outputs of a block of packed weights, which are filled up to whole blocks."""
-_POINTERS_SINCE = "7.0.0"
-
-
-class Parameters(NamedTuple):
-    """Bytes of a call's constants."""
-
-    weights: int
-    """int8, or two int4 to a byte."""
-    bias: int
-    """One per output channel; none where the call has no bias."""
-    multipliers: int
-    """int32, one per scale of the weights; none where the call takes the one number by value."""
-    shifts: int
-    """int32, one for each multiplier."""
-
-    @property
-    def total(self) -> int:
-        """Bytes of all constants."""
-        return sum(self)
-
-
-def parameters(call: KernelCall, target: Target) -> Parameters | None:
-    """Constants of a call; None where it has no weights or a size is unknown.
-
-    Convolutions take a multiplier and a shift for each output channel. A fully connected layer takes one pair by value
-    (cmsis_nn_per_tensor_quant_params); from 7.0.0 on, for s8, a pointer to one or to all (cmsis_nn_quant_params).
-    """
-    stem, _, kind = call.entry.rpartition("_")
-    out_c, sizes = call.output_dims.c, call.filter_dims
-    if stem not in WEIGHTED or out_c is None or None in sizes:
-        return None
-    elements = 1
-    for size in sizes:
-        elements *= size or 0
-    if call.floating is not None:
-        filled = elements // out_c * (-(-out_c // BLOCKS[kind]) * BLOCKS[kind]) if call.floating.packed else elements
-        return Parameters(BIAS_BYTES[kind] * filled, BIAS_BYTES[kind] * out_c if call.bias else 0, 0, 0)
-    weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
-    if family_of(call.entry) is LEGACY:
-        return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
-    pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
-    bias = (4 if call.int32_bias else BIAS_BYTES[kind]) * out_c if call.bias else 0
-    return None if pairs is None else Parameters(weights, bias, 4 * pairs, 4 * pairs)
-
-
-def _pairs(call: KernelCall, target: Target, out_c: int) -> int | None:
-    """Multipliers that a fully connected layer reads from memory."""
-    if not holds(_POINTERS_SINCE, "", target.release) or not call.entry.endswith("_s8"):
-        return 0
-    return None if call.per_channel is None else out_c if call.per_channel else 1

@@ -97,11 +97,8 @@ class Kernel(NamedTuple):
 
 REVERSED = "arm_transpose_conv_wrapper_s8"
 """What stands here for arm_convolve_s8 with reversed weights."""
-
-
 MEASURED = "7.0.0"
 """First release in which the kernels were measured that came last into this table."""
-
 
 KERNELS = (
     Kernel("arm_convolve_1x1_s8_fast", convolve_s8.convolve_1x1_s8_fast, covers=_dense),

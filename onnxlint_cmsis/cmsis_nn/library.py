@@ -18,23 +18,21 @@ from onnxlint_cmsis.cmsis_nn.cost import (
 )
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, integer_build, is_measured, measured_build, measured_with
 from onnxlint_cmsis.cmsis_nn.data_ranges import range_reason
+from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
-from onnxlint_cmsis.cmsis_nn.entry_points import (
-    Parameters,
-    all_hazards,
-    delegations_of,
-    hazards,
-    parameters,
-    wrapper_of,
-)
+from onnxlint_cmsis.cmsis_nn.evidence import evidence
+from onnxlint_cmsis.cmsis_nn.families import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.loops.plane import AxisSizes, Plane, plane
 from onnxlint_cmsis.cmsis_nn.loops.sizes import LONGEST
 from onnxlint_cmsis.cmsis_nn.measured_pairs import measured_pairs
+from onnxlint_cmsis.cmsis_nn.parameters import Parameters, parameters
 from onnxlint_cmsis.cmsis_nn.reference_instructions import copy_range, reference_range
-from onnxlint_cmsis.cmsis_nn.releases import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of, holds
-from onnxlint_cmsis.cmsis_nn.route import Route, evidence, route, route_classes
+from onnxlint_cmsis.cmsis_nn.releases import holds
+from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.route_classes import route_classes
+from onnxlint_cmsis.cmsis_nn.tables import all_hazards, hazards, wrapper_of
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Target
 
 __all__ = [

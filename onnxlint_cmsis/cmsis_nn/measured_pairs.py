@@ -6,7 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from onnxlint_cmsis.cmsis_nn.rows import Evidence
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 PAIRS = Path(__file__).parent / "measured_pairs.json"
 """Rows of lab/measure_evidence.py, and of lab/measure_legacy.py for q7 and q15."""
@@ -16,3 +16,26 @@ PAIRS = Path(__file__).parent / "measured_pairs.json"
 def measured_pairs() -> tuple[Evidence, ...]:
     """All measured pairs."""
     return tuple(Evidence(*row) for row in json.loads(PAIRS.read_text(encoding="utf-8")))
+
+
+class Evidence(NamedTuple):
+    """What was measured for one check and entry point on one release and instruction set."""
+
+    rule: str
+    """Kebab name of the rule."""
+    entry: str
+    """Entry point measured, `convolve_s8`."""
+    release: str
+    """CMSIS-NN release."""
+    isa: str
+    """Instruction set."""
+    inside: bool
+    """Pairs inside the check's region, or outside it."""
+    pairs: int
+    """Pairs measured."""
+    faster: int
+    """Pairs with fewer instructions after."""
+    median: float
+    """Median change in percent; negative is fewer instructions."""
+    worst: float
+    """Largest change in percent."""

@@ -48,7 +48,6 @@ COPIES = {
 }
 """A copy by its build; no cost is known on another."""
 
-
 ELEMENTS = {
     "lookup": {
         **dict.fromkeys(("cortex-m0", "cortex-m23"), PerElement(6, 7.1)),
@@ -76,15 +75,10 @@ ELEMENTS = {
 """Kind of reference code to its cost by build. The least of sums and products is that of arm_elementwise_add_s8 and
 _mul_s8."""
 
-
 CALL = 60
 """Instructions around a loop over elements, at most."""
-
-
 JOINED = "concatenation"
 """Reference code that changes the scale of each element, as `requantize` does."""
-
-
 MOVING = ("move", "transpose", "pad")
 """Reference code that copies elements."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.releases import normalise_release, parse_target, split_compiler
+from onnxlint_cmsis.cmsis_nn.releases import normalise_release
+from onnxlint_cmsis.cmsis_nn.targets import parse_target, split_compiler
 from onnxlint_cmsis.config.boards import known_board
 from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED, byte_size, frequency
 from onnxlint_cmsis.config.schemas import MAX_MULTIPLE, SUPPRESSION_KEYS

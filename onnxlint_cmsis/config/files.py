@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, INTEGER, LEGACY, family_named, parse_target
+from onnxlint_cmsis.cmsis_nn.families import FLOAT, INTEGER, LEGACY, family_named
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.converted import Place
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.kinds import SETTING_KINDS, setting_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.releases import CPUS, REVIEWED, WRITTEN
+from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
+from onnxlint_cmsis.cmsis_nn.targets import CPUS, WRITTEN
 from onnxlint_cmsis.config.boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.keys import BYTE_UNITS, LEAST, LEVELS, MOST_HERTZ, UNLIMITED
 from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.releases import (
-    COMPILERS,
-    DEFAULT_RELEASE,
-    FAMILIES,
-    INTEGER,
-    LEGACY,
-)
+from onnxlint_cmsis.cmsis_nn.families import FAMILIES, INTEGER, LEGACY
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.targets import COMPILERS
 from onnxlint_cmsis.config.boards import KnownBoard
 from onnxlint_cmsis.config.keys import (
     BY_FORMAT,

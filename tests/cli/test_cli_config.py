@@ -16,7 +16,8 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_check
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.files import (
     OWN_FILE,

@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import duty_of
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall
 from support.quantized_models import dense
 

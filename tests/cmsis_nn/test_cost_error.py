@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, NO_BIAS, ONE_TAP, documented_error, has_numbers_of_another
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, instructions_range, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Target
 from support import paths

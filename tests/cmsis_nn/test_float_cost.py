@@ -19,7 +19,7 @@ from onnxlint_cmsis.cmsis_nn.library import (
     predicted,
     route,
 )
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, Isa, KernelCall, Pair
 from support.float_vectors import VECTORS, call_of, rows, target_of
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.entry_points import FLOAT_ENTRIES, hazards_of
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.library import FLOAT, hazards
-from onnxlint_cmsis.cmsis_nn.rows import Hazard
+from onnxlint_cmsis.cmsis_nn.tables import FLOAT_ENTRIES, hazards_of
 from support.float_vectors import (
     SHARED,
     VECTORS,

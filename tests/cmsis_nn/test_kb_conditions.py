@@ -13,28 +13,31 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     FALSE,
     TRUE,
     Condition,
-    Term,
     all_of,
     any_of,
     at_least,
     at_most,
-    c_name,
     equal,
     greater,
     less,
+    not_,
+    unequal,
+)
+from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
+from onnxlint_cmsis.cmsis_nn.library import all_hazards
+from onnxlint_cmsis.cmsis_nn.tables import ENTRIES, wrapper_for
+from onnxlint_cmsis.cmsis_nn.terms import (
+    Term,
+    c_name,
     maximum,
     minimum,
     named,
-    not_,
     quotient,
     remainder,
     round_up,
     term,
-    unequal,
     var,
 )
-from onnxlint_cmsis.cmsis_nn.entry_points import DELEGATIONS, ENTRIES, wrapper_for
-from onnxlint_cmsis.cmsis_nn.library import all_hazards
 
 NAMES = ("input_dims.c", "filter_dims.w", "stride.w", "padding.w", "ch_mult")
 SMALL = st.integers(-9, 9)

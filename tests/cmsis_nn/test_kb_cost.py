@@ -19,10 +19,12 @@ import fit_float
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, INTEGER_CPUS, table_of
-from onnxlint_cmsis.cmsis_nn.json_records import call_of, shape_answer
+from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import copy_range, cost, instructions_range, reference_range, route
 from onnxlint_cmsis.cmsis_nn.loops.plane import AxisSizes, odd_places, plane, whole_fours
-from onnxlint_cmsis.cmsis_nn.releases import RELEASES, measured_on, parse_isa, parse_target
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, measured_on
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 from support import paths
 from support.linter import target_of

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 
 INSIDE = "executorch/backends/cortex_m/library/_cmsis_nn"

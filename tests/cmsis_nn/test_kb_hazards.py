@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.conditions import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
-from onnxlint_cmsis.cmsis_nn.entry_points import hazard
+from onnxlint_cmsis.cmsis_nn.arguments import LEFT_PAD_NUM, NO_PAD_NUM, RIGHT_PAD_NUM
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, hazards, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
+from onnxlint_cmsis.cmsis_nn.tables import hazard
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.goldens import Told
 from support.linter import target_of

@@ -7,17 +7,11 @@ from itertools import product
 
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import cost, route
-from onnxlint_cmsis.cmsis_nn.releases import (
-    CPUS,
-    FLOAT,
-    RELEASES,
-    normalise_release,
-    parse_isa,
-    parse_target,
-    said_of,
-)
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, normalise_release, said_of
+from onnxlint_cmsis.cmsis_nn.targets import CPUS, parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 M55 = parse_target("cortex-m55")

@@ -7,20 +7,14 @@ from itertools import pairwise, product
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.cmsis_nn.entry_points import (
-    ENTRIES,
-    ENTRY_POINTS,
-    FLOAT_ENTRIES,
-    LEGACY_ENTRIES,
-    EntryPoint,
-    delegations,
-    entry_points,
-    hazards_of,
-    wrapper_for,
-)
+from onnxlint_cmsis.cmsis_nn.delegations import delegations
+from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, EntryPoint, entry_points
+from onnxlint_cmsis.cmsis_nn.families import FAMILIES
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, delegations_of, route
-from onnxlint_cmsis.cmsis_nn.releases import COMPILERS, FAMILIES, RELEASES, holds, normalise_release, parse_isa
+from onnxlint_cmsis.cmsis_nn.releases import RELEASES, holds, normalise_release
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
+from onnxlint_cmsis.cmsis_nn.tables import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES, hazards_of, wrapper_for
+from onnxlint_cmsis.cmsis_nn.targets import COMPILERS, parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 
 TARGETS = [parse_isa(isa.value, release, compiler) for isa, release, compiler in product(Isa, RELEASES, COMPILERS)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.entry_points import hazard
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
+from onnxlint_cmsis.cmsis_nn.tables import hazard
 from support import paths
 from support.linter import target_of
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import fit_later_costs
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, table_of
-from onnxlint_cmsis.cmsis_nn.json_records import call_of
+from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.loops import without_bias
 from onnxlint_cmsis.cmsis_nn.loops.transpose_conv_s8 import copied_taps
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
 MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.entry_points import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
+from onnxlint_cmsis.cmsis_nn.tables import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.goldens import Told
 from support.linter import target_of

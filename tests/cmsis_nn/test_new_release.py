@@ -18,7 +18,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.cmsis_nn.library import cost, route
-from onnxlint_cmsis.cmsis_nn.releases import RELEASE_ROWS, RELEASES, holds, normalise_release, parse_isa, reviewed
+from onnxlint_cmsis.cmsis_nn.releases import RELEASE_ROWS, RELEASES, holds, normalise_release, reviewed
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Target
 from support import paths
 from support.tflite_models import conv_model

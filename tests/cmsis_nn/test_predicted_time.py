@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.cycles import ROWS, WIDEST, cycle_range
-from onnxlint_cmsis.cmsis_nn.releases import CPUS
+from onnxlint_cmsis.cmsis_nn.targets import CPUS
 from onnxlint_cmsis.cmsis_nn.time import clock_text, predicted_time
 from onnxlint_cmsis.config.keys import frequency
 from onnxlint_cmsis.ground.types import PLACEMENTS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.evidence import recorded
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, route
-from onnxlint_cmsis.cmsis_nn.route import recorded
 from onnxlint_cmsis.ground.types import Dims, KernelCall
 from support.linter import target_of
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall
 
 NO_DIMS = Dims(None, None, None, None)

@@ -33,10 +33,10 @@ from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.program import packed
 from firmware_check.verdict import compare_floats
-from onnxlint_cmsis.cmsis_nn.entry_points import hazard
+from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.library import evidence
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT
-from onnxlint_cmsis.cmsis_nn.route import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
+from onnxlint_cmsis.cmsis_nn.tables import hazard
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import broken_library, check, lacking, needs_firmware
 from support.goldens import Told

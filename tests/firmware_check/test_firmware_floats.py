@@ -26,9 +26,10 @@ from firmware_check.opening import Options, open_model
 from firmware_check.program import FLOAT_NUMBERS
 from firmware_check.reading.floats import BLOCK, packed_blocks
 from firmware_check.verdict import compare_floats
-from onnxlint_cmsis.cmsis_nn.entry_points import hazards, hazards_of
+from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, parse_target
+from onnxlint_cmsis.cmsis_nn.tables import hazards, hazards_of
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall
 from support import paths
 from support.firmware_runs import MISSING, check, data, lacking

@@ -14,7 +14,7 @@ from firmware_check.emit import DEFAULTS, KINDS, callable_kinds
 from firmware_check.library import open_library
 from firmware_check.options import board_named
 from firmware_check.sweep import measure
-from onnxlint_cmsis.cmsis_nn.json_records import COST_KINDS
+from onnxlint_cmsis.cmsis_nn.layer_records import COST_KINDS
 from support import paths
 from support.firmware_runs import MISSING
 

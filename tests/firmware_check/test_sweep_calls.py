@@ -12,7 +12,7 @@ import random_calls
 import sweep_calls
 from firmware_check.evidence.exact_arithmetic import CallNumbers, summed
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 from random_calls import DRAWN, requantized, requantized_wide

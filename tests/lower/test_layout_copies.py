@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import copy_range, reference_range
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.layout_copies import memory_layout

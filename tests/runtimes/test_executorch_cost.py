@@ -10,7 +10,7 @@ import pytest
 from measure_executorch import NAMES, range_of, recorded
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, EXECUTORCH_RELEASES, Runtime
 from support.linter import analysed, target_of

@@ -13,7 +13,7 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.cmsis_nn.library import cost
-from onnxlint_cmsis.cmsis_nn.releases import parse_isa
+from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
-from onnxlint_cmsis.cmsis_nn.releases import parse_target
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair, Target
 from support import paths
 

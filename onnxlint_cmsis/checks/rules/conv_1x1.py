@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.conditions import FILTER_1X1
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -18,22 +18,9 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.conditions import (
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    OUT_C,
-    OUT_W,
-    PAD_W,
-    STRIDE_W,
-    all_of,
-    at_least,
-    at_most,
-    equal,
-    greater,
-    var,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_least, at_most, equal, greater
+from onnxlint_cmsis.cmsis_nn.terms import var
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

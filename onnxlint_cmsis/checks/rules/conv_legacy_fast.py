@@ -15,19 +15,10 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.conditions import (
-    FILTER_1X1,
-    FILTER_W,
-    IN_C,
-    OUT_C,
-    OUT_W,
-    TRUE,
-    all_of,
-    any_of,
-    at_most,
-    var,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, FILTER_W, IN_C, OUT_C, OUT_W
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most
 from onnxlint_cmsis.cmsis_nn.library import runs_dsp_body
+from onnxlint_cmsis.cmsis_nn.terms import var
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -14,7 +14,8 @@ from onnxlint_cmsis.checks.facts import ROUTE
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.near_by import Gain, between
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, FILTER_H, FILTER_W, all_of, at_most, greater
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER_H, FILTER_W
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_most, greater
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.kinds import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.conditions import CH_MULT, equal
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT
+from onnxlint_cmsis.cmsis_nn.conditions import equal
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule, Subject
+from onnxlint_cmsis.cmsis_nn.hazard import INEXACT
 from onnxlint_cmsis.cmsis_nn.library import evidence
-from onnxlint_cmsis.cmsis_nn.rows import INEXACT
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 

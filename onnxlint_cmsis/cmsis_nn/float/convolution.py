@@ -6,7 +6,7 @@ the block of packed weights and the lines. `f32` and `f16` name the rows of each
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     CH_MULT,
     COLS,
     CTX_SIZE,
@@ -32,11 +32,12 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     STRIDE_H,
     STRIDE_W,
     TAPS,
-    TRUE,
     UNIT_DILATION,
     UNIT_STRIDE,
+)
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    TRUE,
     Condition,
-    Term,
     all_of,
     any_of,
     at_least,
@@ -44,25 +45,21 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     greater,
     less,
-    maximum,
-    minimum,
-    named,
     not_,
-    round_up,
-    term,
     unequal,
 )
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
     CONVOLUTION,
     MVE_ONLY,
     Branch,
     Delegation,
-    Hazard,
     Origin,
     ScratchSize,
     Wrapper,
 )
+from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, minimum, named, round_up, term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     ACTIVATION,
     ADJ_X,
     ADJ_Y,
@@ -28,6 +28,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     SINGLE_COLUMNS,
     STRIDE_H,
     STRIDE_W,
+)
+from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
     Condition,
     all_of,
@@ -37,10 +39,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     greater,
     less,
-    minimum,
-    term,
     unequal,
-    var,
 )
 from onnxlint_cmsis.cmsis_nn.float.convolution import (
     ABSENT,
@@ -53,17 +52,9 @@ from onnxlint_cmsis.cmsis_nn.float.convolution import (
     of_types,
     products,
 )
-from onnxlint_cmsis.cmsis_nn.rows import (
-    INEXACT,
-    MVE_ONLY,
-    NOT_MVE,
-    Bound,
-    Branch,
-    Delegation,
-    Hazard,
-    ScratchSize,
-    Wrapper,
-)
+from onnxlint_cmsis.cmsis_nn.hazard import INEXACT, Bound, Hazard
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Branch, Delegation, ScratchSize, Wrapper
+from onnxlint_cmsis.cmsis_nn.terms import minimum, term, var
 
 # Fully connected layers and products of two activations.
 #

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     ASYM_PAD,
     BIAS,
     COLS,
@@ -35,11 +35,12 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     STRIDE_H,
     STRIDE_W,
     TAPS,
-    TRUE,
     UNIT_DILATION,
     UNIT_STRIDE,
+)
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    TRUE,
     Condition,
-    Term,
     all_of,
     any_of,
     at_least,
@@ -47,13 +48,10 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     greater,
     less,
-    maximum,
-    minimum,
-    named,
     not_,
-    round_up,
     unequal,
 )
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import (
@@ -63,7 +61,6 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     NOT_MVE,
     RETRAIN,
     Branch,
-    Hazard,
     Origin,
     OuterTest,
     ScratchSize,
@@ -72,6 +69,7 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     size,
     within,
 )
+from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, minimum, named, round_up
 from onnxlint_cmsis.ground.types import Isa
 
 # Scratch sizes of the convolution wrappers s8, s16 and s4.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import FILTER_C, PER_CHANNEL, TRUE, equal, unequal
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_C, PER_CHANNEL
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.releases import V5_8
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Branch, Origin, Wrapper, size, within
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     BIAS,
     CH_MULT,
     COLS,
@@ -26,10 +26,12 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     STRIDE_H,
     STRIDE_W,
     TAPS,
-    TRUE,
     UNIT_DILATION,
+)
+from onnxlint_cmsis.cmsis_nn.compiler_defects import CONSTANT_PREDICATES
+from onnxlint_cmsis.cmsis_nn.conditions import (
+    TRUE,
     Condition,
-    Term,
     all_of,
     any_of,
     at_least,
@@ -37,21 +39,18 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     equal,
     greater,
     less,
-    maximum,
-    named,
     unequal,
 )
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.integer.convolution import CONVOLVE_S8
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9, later, outlives
 from onnxlint_cmsis.cmsis_nn.rows import (
     ALL_ISAS,
-    CONSTANT_PREDICATES,
     DSP_ONLY,
     MVE_ONLY,
     NOT_MVE,
     RETRAIN,
     Branch,
-    Hazard,
     Origin,
     OuterTest,
     ScratchSize,
@@ -60,6 +59,7 @@ from onnxlint_cmsis.cmsis_nn.rows import (
     size,
     within,
 )
+from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, named
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     CH_MULT,
     COLS,
     FILTER_H,
@@ -26,21 +26,13 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     SINGLE_COLUMNS,
     STRIDE_H,
     STRIDE_W,
-    TRUE,
     UNIT_DILATION,
-    Condition,
-    Term,
-    all_of,
-    any_of,
-    at_least,
-    equal,
-    greater,
-    minimum,
-    named,
-    not_,
 )
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, at_least, equal, greater, not_
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, RETRAIN, Hazard, Origin, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, RETRAIN, Origin, kernel_at
+from onnxlint_cmsis.cmsis_nn.terms import Term, minimum, named
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 

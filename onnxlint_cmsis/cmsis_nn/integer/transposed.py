@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     COLS,
     FILTER_H,
     FILTER_N,
@@ -18,19 +18,11 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     STRIDE_H,
     STRIDE_W,
     TAPS,
-    TRUE,
-    all_of,
-    any_of,
-    at_most,
-    greater,
-    less,
-    maximum,
-    named,
-    round_up,
-    term,
-    unequal,
 )
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, RETRAIN, Branch, Hazard, Wrapper, kernel_at, size, within
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most, greater, less, unequal
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, RETRAIN, Branch, Wrapper, kernel_at, size, within
+from onnxlint_cmsis.cmsis_nn.terms import maximum, named, round_up, term
 
 # Scratch sizes of transposed convolution, with its second context.
 

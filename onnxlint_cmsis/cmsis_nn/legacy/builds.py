@@ -6,7 +6,7 @@ code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with M
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     FILTER_H,
     FILTER_W,
     IN_H,
@@ -17,10 +17,8 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     PAD_W,
     STRIDE_H,
     STRIDE_W,
-    Condition,
-    all_of,
-    equal,
 )
+from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, equal
 from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import Origin
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

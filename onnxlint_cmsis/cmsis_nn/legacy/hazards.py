@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     COLS,
     FILTER_1X1,
     FILTER_H,
@@ -23,22 +23,14 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     STRIDE_H,
     STRIDE_W,
     TAPS,
-    TRUE,
     UNIT_STRIDE,
-    Condition,
-    Term,
-    all_of,
-    any_of,
-    at_least,
-    equal,
-    greater,
-    not_,
-    term,
-    unequal,
 )
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, at_least, equal, greater, not_, unequal
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, LegacyBuild, Lines, definition, legacy_builds
 from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, RETRAIN, Hazard, Origin, ScratchSize
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, RETRAIN, Origin, ScratchSize
+from onnxlint_cmsis.cmsis_nn.terms import Term, term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.conditions import (
+from onnxlint_cmsis.cmsis_nn.arguments import (
     FILTER_1X1,
     FILTER_H,
     FILTER_W,
@@ -17,14 +17,10 @@ from onnxlint_cmsis.cmsis_nn.conditions import (
     PAD_W,
     STRIDE_H,
     STRIDE_W,
-    TRUE,
     UNIT_DILATION,
     UNIT_STRIDE,
-    Condition,
-    all_of,
-    at_least,
-    equal,
 )
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, at_least, equal
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines, definition, legacy_builds
 from onnxlint_cmsis.cmsis_nn.legacy.hazards import (
     AVGPOOL_Q7,

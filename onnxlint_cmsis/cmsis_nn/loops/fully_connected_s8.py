@@ -12,8 +12,6 @@ from onnxlint_cmsis.ground.types import Isa
 
 OUTPUTS = {Isa.SCALAR: 3, Isa.DSP: 2, Isa.MVE: 4}
 """Outputs worked out together."""
-
-
 UNROLLED = 8
 """Turns that gcc joins in the loop over the depth on dsp (`unroll-loops` in arm_nn_vec_mat_mult_t_s8.c)."""
 

@@ -16,12 +16,8 @@ from onnxlint_cmsis.ground.types import Isa
 
 GATES = 4
 """Input, forget, cell and output."""
-
-
 FAST_COLUMNS = 512
 """Columns that arm_nn_vec_mat_mul_result_acc_s16 adds up in 32 bits (MAX_COL_COUNT); beyond, one after the other."""
-
-
 LSTM_ROWS = {"lstm_s8": OUTPUTS, "lstm_s16": {Isa.SCALAR: 1, Isa.DSP: 2, Isa.MVE: 4}}
 """Units whose sums are worked out together."""
 

@@ -134,12 +134,8 @@ class LoopSizes(NamedTuple):
 
 LONGEST = 1 << 20
 """Largest size, stride, padding or dilation of windows that are counted one by one; no Cortex-M holds more."""
-
-
 OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8", "svdf_s8", "svdf_state_s16_s8")
 """Entry points whose output, second operand or filter may have another number of images than the input."""
-
-
 _NO_FILTER = Dims(1, 1, 1, 1)
 
 

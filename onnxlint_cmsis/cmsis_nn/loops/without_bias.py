@@ -12,7 +12,6 @@ from onnxlint_cmsis.ground.types import Isa
 WORD = ".no_bias"
 """In the name of each piece."""
 
-
 KERNELS = frozenset(
     {
         *("arm_convolve_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8", "arm_convolve_s16"),
@@ -24,11 +23,8 @@ KERNELS = frozenset(
 )
 """Kernels whose layers without a bias are predicted to 2 % in 95 of 100; others get the number of one with a bias."""
 
-
 NOT_ALIGNED = ("arm_depthwise_conv_s16",)
 """Those of them that are no better predicted so on a CPU that loads aligned words alone: to 2 % with a bias."""
-
-
 TOGETHER = {Isa.SCALAR: 2, Isa.DSP: 2, Isa.MVE: 4}
 """Output columns that a product takes together."""
 

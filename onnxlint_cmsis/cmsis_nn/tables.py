@@ -1,0 +1,140 @@
+"""The rows of all kernel families: wrappers and hazards, found by entry point."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
+from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY, Family, family_of
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+from onnxlint_cmsis.cmsis_nn.rows import Wrapper
+from onnxlint_cmsis.ground.types import Target
+
+ENTRIES = (
+    "convolve_s8",
+    "convolve_s16",
+    "convolve_s4",
+    "depthwise_s8",
+    "depthwise_s16",
+    "depthwise_s4",
+    "transpose_conv_s8",
+    "fully_connected_s8",
+)
+"""Entry points that choose between kernels."""
+
+FAMILIES = {
+    "convolve": "convolution",
+    "depthwise": "depthwise",
+    "transpose_conv": "transposed",
+    "fully_connected": "dense",
+}
+"""File of each family of entry points."""
+
+LEGACY_ENTRIES = (
+    "convolve_q7",
+    "convolve_q15",
+    "depthwise_q7",
+    "fully_connected_q7",
+    "fully_connected_q15",
+    "fully_connected_q7q15",
+    "max_pool_q7",
+    "avgpool_q7",
+)
+"""Choices that an application makes between the functions for q7 and q15 of CMSIS 5."""
+
+_FLOAT_ROUTES = {
+    "convolve_1x1": "convolution",
+    "convolve_1_x_n": "convolution",
+    "convolve": "convolution",
+    "depthwise": "convolution",
+    "fully_connected": "others",
+    "batch_matmul": "others",
+    "max_pool": "others",
+    "softmax": "others",
+}
+
+FLOAT_ENTRIES = tuple(f"{name}_{kind}" for name in _FLOAT_ROUTES for kind in FLOAT.types)
+"""Entry points for f32 and f16 that choose between kernels."""
+
+
+@cache
+def wrapper_for(entry: str) -> Wrapper | None:
+    """The wrapper of an entry point, or the choice in its place; None for an entry point without branches."""
+    if entry in LEGACY_ENTRIES:
+        from onnxlint_cmsis.cmsis_nn.legacy import routes
+
+        return cast("Wrapper", getattr(routes, f"{entry.upper()}_ROUTE"))
+    if entry in FLOAT_ENTRIES:
+        file = _FLOAT_ROUTES[entry.rpartition("_")[0]]
+        module = import_module(f"onnxlint_cmsis.cmsis_nn.float.{file}")
+        return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
+    if entry not in ENTRIES:
+        return None
+    family = next(family for family in FAMILIES if entry.startswith(family))
+    module = import_module(f"onnxlint_cmsis.cmsis_nn.integer.{FAMILIES[family]}")
+    return cast("Wrapper", getattr(module, f"{entry.upper()}_ROUTE"))
+
+
+def wrapper_of(entry: str) -> Wrapper:
+    """The wrapper of any entry point; for one without branches its function is the only branch."""
+    return wrapper_for(entry) or single_branch(entry)
+
+
+def all_hazards() -> tuple[Hazard, ...]:
+    """Every row, in the order of the modules; errors of one kernel stand in the order the C source tests them."""
+    return (*_integer(), *_legacy(), *_floats())
+
+
+def hazards(family: Family) -> tuple[Hazard, ...]:
+    """The rows of a family."""
+    return _legacy() if family is LEGACY else _floats() if family is FLOAT else _integer()
+
+
+@cache
+def _floats() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.float import convolution, others
+
+    return (*convolution.CONVOLUTION_HAZARDS, *convolution.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
+
+
+@cache
+def _integer() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
+
+    return (
+        *convolution.ONE_BY_N_HAZARDS,
+        *convolution.ONE_BY_ONE_HAZARDS,
+        *convolution.CONVOLUTION_HAZARDS,
+        *depthwise.DEPTHWISE_HAZARDS,
+        *others.SIXTEEN_BIT_HAZARDS,
+        *transposed.TRANSPOSE_CONV_HAZARDS,
+        *others.TRANSPOSE_HAZARDS,
+        *others.OTHERS_HAZARDS,
+    )
+
+
+@cache
+def _legacy() -> tuple[Hazard, ...]:
+    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
+
+    return (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)
+
+
+@cache
+def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
+    """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
+    return tuple(
+        hazard
+        for hazard in hazards(family_of(entry))
+        if entry in hazard.entries
+        and (kernel in hazard.kernels if kernel else not hazard.kernels)
+        and hazard.on(target) is not False
+    )
+
+
+@cache
+def hazard(identifier: str) -> Hazard:
+    """The row of that name; KeyError where there is none."""
+    return {row.id: row for row in all_hazards()}[identifier]
