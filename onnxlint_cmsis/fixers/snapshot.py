@@ -180,7 +180,7 @@ class Snapshot:
     def repaired(self, sites: Sequence[RepairSite], records: tuple[LoweredLayer, ...] = ()) -> RepairedBytes:
         """The model with layers repaired; `records` are those of repairs that look at other layers."""
         editor = self.editor
-        begin = partial(editor.edit, self.data, self.graph, self.clean, records)
+        begin = partial(editor.edit, self.data, self.graph, self.clean, records, self.analysis.read)
         return repaired_model(begin, editor.repairs, sites)
 
     def clean(self, call: KernelCall) -> bool:

@@ -44,18 +44,27 @@ def with_epilogue(graph: Graph, read: Read, record: LoweredLayer, layer: FoldedW
     """A layer's weights and bias with what behind it goes into them; None where that is not known."""
     tensor = record.node.outputs[0]
     for node in record.epilogue.absorbed if record.epilogue else ():
-        layer = _with(graph, read, node, tensor, layer) if layer else None
+        layer = taken_in(graph, read, node, tensor, layer) if layer else None
         tensor = node.outputs[0]
     return layer
 
 
 def _own(graph: Graph, read: Read, record: LoweredLayer) -> FoldedWeights | None:
-    node, layer = record.node, record.layer
+    layer = record.layer
+    if layer is None:
+        return None
+    return own_weights(graph, read, record.node, dense=layer.call.function is Function.FULLY_CONNECTED)
+
+
+def own_weights(graph: Graph, read: Read, node: Node, *, dense: bool) -> FoldedWeights | None:
+    """Weights and bias of an operator, a bias of zeros where it has none; None where they are not stored.
+
+    The matrix of a `dense` one has the output channels last, but for `transB`.
+    """
     roles = operator_of(node).roles
     weights = _stored_weights(graph, read, node, roles.second)
-    if weights is None or layer is None:
+    if weights is None:
         return None
-    dense = layer.call.function is Function.FULLY_CONNECTED
     if dense and not node.int("transB"):
         weights = weights.T
     channels = weights.shape[0]
@@ -103,8 +112,11 @@ def _factor(node: Node, name: str) -> float:
     return float(value) if isinstance(value, (int, float)) else 1.0
 
 
-def _with(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWeights) -> FoldedWeights | None:
-    """Weights and bias with a node behind taken in; a node that computes nothing leaves all as it is."""
+def taken_in(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWeights) -> FoldedWeights | None:
+    """Weights and bias with a node behind taken in, which reads `tensor`; None where its numbers are not stored.
+
+    A node that computes nothing leaves all as it is.
+    """
     name = canonical(node)
     if name == "BatchNormalization":
         return _normalized(graph, read, node, layer)

@@ -10,7 +10,10 @@ from support.linter import linted
 from support.quantized_models import IMAGE, Qdq, constant_operand, convolution
 
 PER_CHANNEL = (1, 4, 1, 1)
-FOLD = "Fold the constant into the layer in front, before it is quantized."
+FOLD = (
+    "Fold the constant into the layer in front before that is quantized: run --fix on the float model, then "
+    "ONNX Runtime's quant_pre_process."
+)
 NOTHING = "Nothing: reference code computes it."
 OWN_CODE = "Write it in the application, or train without it."
 

@@ -112,9 +112,6 @@ WAYS = {
     ),
     "group 1 and dilations of 1": one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, dilations=[2, 2]),
     "one or two spatial dimensions": one_node("Conv", [1, 4, 8, 8, 8], {"w": (4, 4, 1, 1, 1)}),
-    "Fold it into the layer in front": one_node(
-        "BatchNormalization", [1, 8], dict.fromkeys(("scale", "bias", "mean", "variance"), (8,))
-    ),
     "Slice instead": one_node("Split", [1, 8], {}),
     "Pool over time": one_node("ReduceMean", [1, 20, 8], {}, axes=[1], keepdims=0),
     "Relu in place of Gelu": one_node("Erf", [1, 8], {}),

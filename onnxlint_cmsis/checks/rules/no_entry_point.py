@@ -33,6 +33,7 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.means import window_of_mean
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
+from onnxlint_cmsis.lower.unfolded import DENSE
 from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
@@ -103,20 +104,32 @@ def _is_foldable(graph: Graph, node: Node) -> bool:
     constant, roles = _constant_position(graph, node), operator_of(node).roles
     if constant is None or (canonical(node) == "Div" and constant == roles.first):
         return False
-    tensor = node.inputs[roles.first + roles.second - constant]
+    layer = _layer_in_front(graph, node.inputs[roles.first + roles.second - constant])
+    return layer is not None and _takes_in(graph, layer, node.inputs[constant])
+
+
+def _layer_in_front(graph: Graph, tensor: str) -> Node | None:
+    """The layer with weights whose result, quantized or not, one node reads; None where there is none."""
     while len(graph.consumers.get(tensor, ())) == 1 and (producer := graph.producers.get(tensor)):
         if operator_of(producer).roles.weights:
-            return _takes_in(graph, producer, node.inputs[constant])
+            return producer
         if not (quantizes(producer) or dequantizes(producer)):
-            return False
+            return None
         tensor = producer.inputs[0]
-    return False
+    return None
+
+
+def _is_behind(graph: Graph, node: Node, layers: tuple[str, ...]) -> bool:
+    """Whether a node stands behind one of these layers, and its numbers could go into the weights."""
+    layer = _layer_in_front(graph, node.inputs[0])
+    return layer is not None and canonical(layer) in layers
 
 
 def _takes_in(graph: Graph, layer: Node, constant: str) -> bool:
     """Whether a layer of constant weights has one channel for each number of a constant."""
-    if weights_behind(graph, layer.inputs[operator_of(layer).roles.weights[0]]) is None:
-        return False
+    weights = layer.inputs[operator_of(layer).roles.weights[0]]
+    if weights_behind(graph, weights) is None or canonical(layer) == "ConvTranspose":
+        return False  # neither folds into a ConvTranspose
     shape = graph.shape(layer.outputs[0])
     if not shape:
         return False
@@ -165,7 +178,8 @@ WAYS = (
             verdict,
             Cause.OPERAND_CONSTANT,
             ARITHMETIC,
-            "Fold the constant into the layer in front, before it is quantized.",
+            "Fold the constant into the layer in front before that is quantized: run --fix on the float model, then "
+            "ONNX Runtime's quant_pre_process.",
             _is_foldable,
         )
         for verdict in (_REFERENCE, _REFUSED)
@@ -208,8 +222,16 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("BatchNormalization",),
-        "Fold it into the layer in front, before it is quantized: in PyTorch by fuse_linear_bn_eval or "
-        "fuse_conv_bn_eval of torch.nn.utils.fusion.",
+        "Fold it into the layer in front before that is quantized: ONNX Runtime's quant_pre_process does it.",
+        lambda graph, node: _is_behind(graph, node, ("Conv", "ConvTranspose")),
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("BatchNormalization",),
+        "Fold it into the layer in front before that is quantized: --fix of the float model does it, or in PyTorch "
+        "torch.nn.utils.fusion.fuse_linear_bn_eval.",
+        lambda graph, node: _is_behind(graph, node, DENSE),
     ),
     _Way(
         _REFUSED,

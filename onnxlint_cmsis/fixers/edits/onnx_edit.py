@@ -14,6 +14,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
     from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSite
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph, Node
 
 
@@ -33,15 +35,16 @@ class GraphEdit:
         graph: Graph,
         clean: Callable[[KernelCall], bool],
         records: tuple[LoweredLayer, ...] = (),
+        read: Read = lambda _key: None,
     ) -> None:
-        """`graph` is that of `data`, and `records` what it lowers to. Raises NotAppliedError.
+        """`graph` is that of `data`, `records` what it lowers to, `read` gives its constants. Raises NotAppliedError.
 
         `clean` tells that a call meets no hazard on a target.
         """
         from onnx import ModelProto
 
         self._model: ModelProto = ModelProto.FromString(data)
-        self.graph, self.clean, self.records = graph, clean, records
+        self.graph, self.clean, self.records, self.read = graph, clean, records, read
         self.requantized_tensors: set[str] = set()
         """Tensors of integers that got another scale or zero-point."""
         self._sites = NodeSites(self._model, graph)
@@ -128,6 +131,16 @@ class GraphEdit:
     def remove(self, node: Node) -> None:
         """Take a node out, with what the model states of its outputs' shapes."""
         self._take_out(self.site(node).node)
+
+    def add_reals(self, name: str, values: NDArray[np.float64]) -> str:
+        """Store a constant of float32 under a name, or one like it; returns the name."""
+        return self.add_constant(name, "float32", np.ascontiguousarray(values, "<f4").view("<u4"))
+
+    def write(self, node: Node, tensor: str) -> None:
+        """Let a node write its first output under another name, which nothing else writes by now."""
+        written = self.site(node).node
+        forget(self._model.graph, {written.output[0]})
+        written.output[0] = tensor
 
     def requantized(self, before: Node, tensor: str, like: Node) -> str:
         """Put a QuantizeLinear and a DequantizeLinear before a node, of the parameters of the DequantizeLinear `like`.

@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
+from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.planning.fits.scales import EQUAL_SCALES, SOFTMAX_OUTPUT
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import SIGNED_INTEGERS
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 REPAIRS: tuple[RepairRow, ...] = (
     *MEAN_POOLS,
+    FOLD_CONSTANTS,
     SOFTMAX_OUTPUT,
     EQUAL_SCALES,
     USELESS_PAIRS,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import KernelCall
+    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph
 
 
@@ -40,7 +41,7 @@ class Editor(NamedTuple):
 
     resized: Callable[[bytes, Graph, Dimensions, Plan], bytes]
     """The model with a plan applied; graph and dimensions are those of the bytes. Raises NotAppliedError."""
-    edit: Callable[[bytes, Graph, Callable[[KernelCall], bool], tuple[LoweredLayer, ...]], Any]
+    edit: Callable[[bytes, Graph, Callable[[KernelCall], bool], tuple[LoweredLayer, ...], Read], Any]
     """An edit of a model, for repairs; arguments are those of GraphEdit. Raises NotAppliedError."""
     repairs: Mapping[str, Applied]
     """What does each repair, by its name."""

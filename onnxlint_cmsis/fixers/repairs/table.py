@@ -14,6 +14,7 @@ from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.repairs.editor import Editor
 from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
+from onnxlint_cmsis.fixers.repairs.fold_constants import apply_fold_constants
 from onnxlint_cmsis.fixers.repairs.mean_pool import apply_mean_pool
 from onnxlint_cmsis.fixers.repairs.more_columns import apply_more_columns
 from onnxlint_cmsis.fixers.repairs.output_padding import apply_output_padding
@@ -38,6 +39,7 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
         "equal-scales": apply_equal_scales,
         "useless-pairs": apply_useless_pairs,
         **{row.name: apply_mean_pool for row in MEAN_POOLS},
+        "fold-constants": apply_fold_constants,
         "signed-integers": apply_signed_integers,
         "zero-bias": apply_zero_bias,
         "split-groups": apply_split_groups,
@@ -54,7 +56,7 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
 ONNX_EDITOR = Editor(resized, GraphEdit, APPLIED, check_external_data)
 TFLITE_EDITOR = Editor(
     apply_to_tflite,
-    lambda data, graph, clean, _records: TfliteGraphEdit(data, graph, clean),
+    lambda data, graph, clean, _records, _read: TfliteGraphEdit(data, graph, clean),
     MappingProxyType({"zero-bias": add_bias, "wider-window": widen}),
     lambda _data, _path: None,
 )

@@ -1,0 +1,34 @@
+"""A normalization or a constant behind a float layer, which its weights and bias can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.lower.unfolded import unfolded
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.model.graph import Graph, Node
+
+
+def _nodes(graph: Graph) -> Iterator[Node]:
+    return (pair.node for pair in unfolded(graph))
+
+
+def refusal_of_fold_constants(_graph: Graph, record: LoweredLayer) -> str:
+    """Why the node has to stay."""
+    return f"{record.node.label} is in a subgraph" if record.node.graph else ""
+
+
+FOLD_CONSTANTS = RepairRow(
+    name="fold-constants",
+    what="puts a normalization or a constant behind a float layer into its weights and bias",
+    hazards=frozenset(),
+    price="nothing",
+    free=True,
+    refusal=refusal_of_fold_constants,
+    rule="unfolded-constant",
+    nodes=_nodes,
+)
