@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.facts import REWRITE
 from onnxlint_cmsis.checks.kinds import described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.cmsis_nn.releases import FLOAT, LEGACY
+from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
