@@ -53,9 +53,9 @@ def delegations(family: Family) -> tuple[Delegation, ...]:
     """The rows of a family."""
     if family is not FLOAT:
         return DELEGATIONS
-    from onnxlint_cmsis.cmsis_nn.float import convolution, others
+    from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, products
 
-    return (*convolution.CONVOLUTION_DELEGATIONS, *convolution.DEPTHWISE_DELEGATIONS, *others.OTHERS_DELEGATIONS)
+    return (*convolution.CONVOLUTION_DELEGATIONS, *depthwise.DEPTHWISE_DELEGATIONS, *products.PRODUCT_DELEGATIONS)
 
 
 @cache

@@ -48,11 +48,11 @@ _FLOAT_ROUTES = {
     "convolve_1x1": "convolution",
     "convolve_1_x_n": "convolution",
     "convolve": "convolution",
-    "depthwise": "convolution",
-    "fully_connected": "others",
-    "batch_matmul": "others",
-    "max_pool": "others",
-    "softmax": "others",
+    "depthwise": "depthwise",
+    "fully_connected": "products",
+    "batch_matmul": "products",
+    "max_pool": "pools",
+    "softmax": "pools",
 }
 
 FLOAT_ENTRIES = tuple(f"{name}_{kind}" for name in _FLOAT_ROUTES for kind in FLOAT.types)
@@ -94,30 +94,45 @@ def hazards(family: Family) -> tuple[Hazard, ...]:
 
 @cache
 def _floats() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.float import convolution, others
+    from onnxlint_cmsis.cmsis_nn.float import accuracy, convolution_hazards, depthwise_hazards, other_hazards
 
-    return (*convolution.CONVOLUTION_HAZARDS, *convolution.DEPTHWISE_HAZARDS, *others.OTHERS_HAZARDS)
+    return (
+        *convolution_hazards.CONVOLUTION_HAZARDS,
+        *depthwise_hazards.DEPTHWISE_HAZARDS,
+        *other_hazards.OTHERS_HAZARDS,
+        *accuracy.INEXACT_RESULTS,
+    )
 
 
 @cache
 def _integer() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.integer import convolution, depthwise, others, transposed
+    from onnxlint_cmsis.cmsis_nn.integer import (
+        convolution_hazards,
+        depthwise_hazards,
+        one_by_n_hazards,
+        one_by_one_hazards,
+        sixteen_bit_hazards,
+        transpose_hazards,
+        transposed_hazards,
+        unbranched_hazards,
+    )
 
     return (
-        *convolution.ONE_BY_N_HAZARDS,
-        *convolution.ONE_BY_ONE_HAZARDS,
-        *convolution.CONVOLUTION_HAZARDS,
-        *depthwise.DEPTHWISE_HAZARDS,
-        *others.SIXTEEN_BIT_HAZARDS,
-        *transposed.TRANSPOSE_CONV_HAZARDS,
-        *others.TRANSPOSE_HAZARDS,
-        *others.OTHERS_HAZARDS,
+        *one_by_n_hazards.ONE_BY_N_HAZARDS,
+        *one_by_one_hazards.ONE_BY_ONE_HAZARDS,
+        *convolution_hazards.CONVOLUTION_HAZARDS,
+        *depthwise_hazards.DEPTHWISE_HAZARDS,
+        *sixteen_bit_hazards.SIXTEEN_BIT_HAZARDS,
+        *transposed_hazards.TRANSPOSE_CONV_HAZARDS,
+        *transpose_hazards.TRANSPOSE_HAZARDS,
+        *unbranched_hazards.OTHERS_HAZARDS,
     )
 
 
 @cache
 def _legacy() -> tuple[Hazard, ...]:
-    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS, LEGACY_WRONG_RESULTS
+    from onnxlint_cmsis.cmsis_nn.legacy.hazards import LEGACY_HAZARDS
+    from onnxlint_cmsis.cmsis_nn.legacy.wrong_results import LEGACY_WRONG_RESULTS
 
     return (*LEGACY_HAZARDS, *LEGACY_WRONG_RESULTS)
 

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from operator import mul
 
-from onnxlint_cmsis.cmsis_nn.float.convolution import FLOAT_TYPES, FloatType
+from onnxlint_cmsis.cmsis_nn.float.both_types import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.loops.memory import library_block
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, sizes_of
@@ -602,8 +602,6 @@ def _pad(loops: FloatLoops) -> None:
 
 MANY_TURNED = 128
 """Numbers from which MVE code of two axes takes a register full (arm_transpose_f32.c:46, arm_transpose_f16.c:47)."""
-
-
 LEAST_TURNED = 7
 """Numbers that stay next to each other, from which gcc 12.2 takes vectors."""
 
@@ -734,7 +732,6 @@ COUNTERS: dict[str, Counter] = {
     **dict.fromkeys(("maximum", "minimum"), _larger_or_smaller),
 }
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
-
 
 MOST_PADDING = 1 << 12
 """Padding in front of an axis whose windows are looked at one by one."""

@@ -1,4 +1,7 @@
-"""Fully connected layers, matrix products and recurrent layers: routes, scratch, cost."""
+"""Route and scratch of the fully connected layer: per channel or per tensor.
+
+Before 7.0.0 there is arm_fully_connected_s8 alone. MVE wants scratch for the sums of the kernel from 5.0.0 on.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,9 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.releases import V5_8
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Branch, Origin, Wrapper, size, within
 
-# Scratch sizes of the fully connected layer: the kernel sums that MVE wants from 5.0.0 on.
-
-
 _SIZE = "arm_fully_connected_s8_get_buffer_size"
 
 FULLY_CONNECTED_S8 = (size(4 * FILTER_C, within(_SIZE, "5.0.0", MVE_ONLY)), size(0, within(_SIZE, V5_8)))
-
-
-# arm_fully_connected_wrapper_s8: per channel or per tensor. Before 7.0.0 there is arm_fully_connected_s8 alone.
-
-
 _FOLDER = "Source/FullyConnectedFunctions/"
 _FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"
 _FUNCTION = "arm_fully_connected_wrapper_s8"

@@ -24,9 +24,6 @@ from onnxlint_cmsis.cmsis_nn.rows import Origin
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
 
-# Facts on the functions for q7 and q15 of CMSIS 5: data types, the last release, and builds with code for DSP.
-
-
 LEFT = "4.0.0"
 """First release without these functions."""
 

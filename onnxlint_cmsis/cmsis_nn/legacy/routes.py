@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.arguments import (
     FILTER_1X1,
-    FILTER_H,
-    FILTER_W,
     IN_C,
-    IN_H,
-    IN_W,
     NO_PADDING,
     OUT_C,
-    OUT_H,
     OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-    UNIT_DILATION,
     UNIT_STRIDE,
 )
-from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, at_least, equal
-from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines, definition, legacy_builds
-from onnxlint_cmsis.cmsis_nn.legacy.hazards import (
+from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, at_least, equal
+from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines
+from onnxlint_cmsis.cmsis_nn.legacy.choices import ABSENT, NO_DILATION, checked, one_for_both, unchecked
+from onnxlint_cmsis.cmsis_nn.legacy.scratch import (
     AVGPOOL_Q7,
     CONVOLVE_Q7,
     CONVOLVE_Q15,
@@ -32,64 +23,7 @@ from onnxlint_cmsis.cmsis_nn.legacy.hazards import (
     DEPTHWISE_Q7,
     MAX_POOL_Q7,
 )
-from onnxlint_cmsis.cmsis_nn.rows import Branch, Limit, OuterTest, ScratchSize, Wrapper
-
-# What the choices share: a short way to write a branch.
-
-
-CONV = "ConvolutionFunctions"
-ABSENT = "the functions for q7 and q15 are in cmsis5-5.6.0 to cmsis5-5.9.0"
-"""Reason in other releases."""
-OURS = (OuterTest(SQUARE, {}), OuterTest(UNIT_DILATION, {}))
-"""Tests that no function makes, since it has no argument for other shapes."""
-
-
-def checked(
-    function: str, when: Condition, dsp: Lines, plain: Lines, dsp_alone: Condition | None = None
-) -> tuple[Branch, ...]:
-    """A function with a check in each body. `dsp_alone`: a further condition of the code for DSP of 5.9.0."""
-    builds = legacy_builds(f"{CONV}/{function}.c", function, dsp, plain)
-    asked = {build.name: all_of(when, UNIT_DILATION) for build in builds}
-    if dsp_alone is not None:
-        asked["dsp"] = all_of(when, dsp_alone, UNIT_DILATION)
-    return tuple(Branch(function, asked[build.name], build.origin, tests=OURS) for build in builds)
-
-
-def unchecked(function: str, when: Condition, lines: Lines, path: str = "") -> tuple[Branch, ...]:
-    """A function without a check, cited by its definition. `path`: its file, if it has another name."""
-    origin = definition(path or f"{CONV}/{function}.c", function, lines)
-    return (Branch(function, all_of(when, UNIT_DILATION), origin, tests=(*OURS, OuterTest(when, {}))),)
-
-
-# Limits of the functions for q7 and q15 with one argument for both axes: a condition and its words.
-
-
-NO_DILATION = Limit(
-    UNIT_DILATION, "its dilation is {dilation.h}x{dilation.w}; the functions for q7 and q15 have no argument for it"
-)
-"""The limit of every function."""
-
-
-def one_for_both(function: str) -> tuple[Limit, ...]:
-    """The limits of a function with one argument for both axes, in the order of `SQUARE`."""
-
-    def limit(when: Condition, have: str, takes: str) -> Limit:
-        return Limit(when, f"its {have}; {function} takes one {takes} for both axes")
-
-    return (
-        limit(equal(IN_W, IN_H), "input is {input_dims.h}x{input_dims.w}", "size"),
-        limit(equal(OUT_W, OUT_H), "output is {output_dims.h}x{output_dims.w}", "size"),
-        limit(equal(FILTER_W, FILTER_H), "filter is {filter_dims.h}x{filter_dims.w}", "size"),
-        limit(equal(PAD_W, PAD_H), "padding is {padding.h}x{padding.w}", "padding"),
-        limit(equal(STRIDE_W, STRIDE_H), "stride is {stride.h}x{stride.w}", "stride"),
-    )
-
-
-# Fully connected layers: the function for interleaved weights, `_opt`, or the one for weights as they are.
-#
-# A converter interleaves the weights once. Fewer than four rows are not interleaved: `_opt` then takes one at a time,
-# and the other function two.
-
+from onnxlint_cmsis.cmsis_nn.rows import ScratchSize, Wrapper
 
 _FOLDER = "FullyConnectedFunctions"
 ROWS = 4
@@ -97,7 +31,11 @@ ROWS = 4
 
 
 def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[ScratchSize, ...]) -> Wrapper:
-    """The choice of one data type, with the lines of `_opt` and of the other function."""
+    """The choice of one data type, with the lines of `_opt` and of the other function.
+
+    `_opt` takes interleaved weights, the other function weights as they are. A converter interleaves them once. Fewer
+    than four rows are not interleaved: `_opt` then takes one at a time, and the other function two.
+    """
     opt = f"{function}_opt"
     return Wrapper(
         entry=entry,
@@ -110,9 +48,6 @@ def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[Sc
         absent=ABSENT,
         limits=(NO_DILATION,),
     )
-
-
-# Convolution of 16 bits: fast and basic; planes that are not square have only the fast one.
 
 
 _BY_2 = all_of(equal(IN_C % 2, 0), equal(OUT_C % 2, 0))
@@ -134,10 +69,7 @@ CONVOLVE_Q15_ROUTE = Wrapper(
     absent=ABSENT,
     limits=(NO_DILATION, *(limit._replace(words=f"{limit.words}, and {_ELSE}") for limit in _SQUARE_LIMITS)),
 )
-
-
-# Convolution of 8 bits: 1x1, three input channels, fast, basic; one argument for both axes, or one for each.
-
+"""Fast and basic; planes that are not square have only the fast one."""
 
 _BY_4_AND_2 = all_of(equal(IN_C % 4, 0), equal(OUT_C % 2, 0))
 _POINT = all_of(_BY_4_AND_2, FILTER_1X1, NO_PADDING, UNIT_STRIDE)
@@ -157,10 +89,7 @@ CONVOLVE_Q7_ROUTE = Wrapper(
     absent=ABSENT,
     limits=(NO_DILATION,),
 )
-
-
-# Depthwise convolution of 8 bits. It returns an error unless there is one output channel for each input channel.
-
+"""1x1, three input channels, fast, basic; one argument for both axes, or one for each."""
 
 DEPTHWISE_Q7_ROUTE = Wrapper(
     entry="depthwise_q7",
@@ -173,26 +102,19 @@ DEPTHWISE_Q7_ROUTE = Wrapper(
     absent=ABSENT,
     limits=(NO_DILATION,),
 )
-
+"""Both return an error unless there is one output channel for each input channel."""
 
 FULLY_CONNECTED_Q15_ROUTE = dense(
     "fully_connected_q15", "arm_fully_connected_q15", ((97, 97, 96, 96), (66, 66, 65, 65)), DENSE_Q15
 )
 
-
 FULLY_CONNECTED_Q7_ROUTE = dense(
     "fully_connected_q7", "arm_fully_connected_q7", ((129, 129, 128, 128), (68, 68, 67, 67)), DENSE_Q7
 )
 
-
 _LINES = ((117, 117, 116, 116), (69, 69, 68, 68))
 
 FULLY_CONNECTED_Q7Q15_ROUTE = dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15", _LINES, DENSE_Q7Q15)
-
-
-# Pools of 8 bits take only square planes, windows, strides and paddings.
-
-
 FILE = "PoolingFunctions/arm_pool_q7_HWC.c"
 
 MAX_POOL_Q7_ROUTE = Wrapper(
@@ -203,7 +125,7 @@ MAX_POOL_Q7_ROUTE = Wrapper(
     absent=ABSENT,
     limits=(NO_DILATION, *one_for_both("arm_maxpool_q7_HWC")),
 )
-
+"""Pools of 8 bits take only square planes, windows, strides and paddings."""
 
 AVGPOOL_Q7_ROUTE = Wrapper(
     entry="avgpool_q7",

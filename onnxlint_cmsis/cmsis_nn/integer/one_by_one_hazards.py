@@ -1,0 +1,69 @@
+"""Hazards of the 1x1 convolution kernels, which know no padding after."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.cmsis_nn.arguments import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTER_H, PAD_AFTER_W, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
+from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, kernel_at
+
+_NO_PAD_AFTER = f"Let the runtime pad in a separate layer. A padding of 0 after works, too, but {RETRAIN}."
+
+
+# What is asked for after reaches at least that far less stride - 1, and never farther.
+_AFTER_FAST = any_of(unequal(PAD_AFTER_H, 0), unequal(PAD_AFTER_W, 0))
+_PAST_H, _PAST_W = at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)
+_PAST = any_of(_PAST_H, _PAST_W)
+
+_AFTER = any_of(
+    all_of(at_least(PAD_AFTER_H, 1), any_of(at_least(PAD_AFTER_H, STRIDE_H), _PAST_H)),
+    all_of(at_least(PAD_AFTER_W, 1), any_of(at_least(PAD_AFTER_W, STRIDE_W), _PAST_W)),
+)
+
+_DEF_FAST = {V5_8: 53, V5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
+_DEF_1X1 = {"4.0.0": 86, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
+_DEF_S4 = {"5.0.0": 50, "6.0.0": 50, "7.0.0": 50, "main": 50}
+
+_FAST_PADDING_AFTER = Hazard(
+    id="conv-1x1-fast-padding-after",
+    kind="wrong-result",
+    entries=("convolve_s8", "depthwise_s8"),
+    origin=kernel_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
+    when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+    unsized=_AFTER_FAST,
+    brief="puts values in the wrong places where there is padding after",
+    what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "
+    "in the wrong place.",
+    way_round=_NO_PAD_AFTER,
+)
+
+_PADDING_AFTER = Hazard(
+    id="conv-1x1-padding-after",
+    kind="wrong-result",
+    entries=("convolve_s8", "depthwise_s8"),
+    origin=kernel_at("arm_convolve_1x1_s8", _DEF_1X1),
+    when=_PAST,
+    unsized=_AFTER,
+    brief="reads past the row where there is padding after",
+    what="The 1x1 kernel knows no padding after: the last windows read past the row or the input.",
+    way_round=_NO_PAD_AFTER,
+)
+
+ONE_BY_ONE_HAZARDS = (
+    _FAST_PADDING_AFTER,
+    _PADDING_AFTER,
+    _FAST_PADDING_AFTER._replace(
+        id="conv-1x1-s4-fast-padding-after",
+        entries=("convolve_s4",),
+        origin=kernel_at("arm_convolve_1x1_s4_fast", _DEF_S4),
+        what="The fast s4 1x1 kernel never reads the output's height and width: with padding after, the values are "
+        "in the wrong places.",
+    ),
+    _PADDING_AFTER._replace(
+        id="conv-1x1-s4-padding-after",
+        entries=("convolve_s4",),
+        origin=kernel_at("arm_convolve_1x1_s4", _DEF_S4),
+        what="The s4 1x1 kernel knows no padding after: the last windows read past the row or the input.",
+    ),
+)
