@@ -60,11 +60,11 @@ from onnxlint_cmsis.operators.scaled_numbers import (
     Fixed,
     Quantization,
     check_sums,
-    check_types,
     in_steps,
     quantization,
     stored_numbers,
 )
+from onnxlint_cmsis.operators.tflite_misreads import misread
 from onnxlint_cmsis.operators.views import NodeView
 
 if TYPE_CHECKING:
@@ -202,11 +202,13 @@ class Model(NodeView):
         """Why a node's outputs are not of the type that its operator makes, or in TensorFlow Lite not of the size.
 
         TensorFlow Lite takes the file's types, and Micro the file's sizes: it leaves elements, or writes past the last.
+        Kernels there read operands of other types and sizes as theirs.
         """
         if node.domain == TFLITE:
             sizes = [(self.graph.shape(name), self.sizes.get(name)) for name in node.outputs]
             fits = all(true in (None, stated) for stated, true in sizes)
-            return "" if fits else f"sizes of its results are not those that it makes (stated, made): {sizes}"
+            told = "" if fits else f"sizes of its results are not those that it makes (stated, made): {sizes}"
+            return told or misread(node, self.graph, self.roles(node))
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
@@ -779,13 +781,14 @@ def weighted(model: Model, node: Node) -> tuple[Lanes, Fixed, Fixed | None]:
     bias = model.operand(node, roles.bias) if roles.bias >= 0 and node.has(roles.bias) else None
     if not isinstance(value, Lanes) or not isinstance(weights, Fixed) or isinstance(bias, Lanes):
         raise NotCoveredError("its weights or its bias are computed")
-    of_data, kind = (model.graph.elem_type(node.inputs[position]) for position in (roles.data[0], roles.weights[0]))
     stored = model.graph.quantization.get(node.inputs[roles.weights[0]])
     subtracted = node.op_type == "FULLY_CONNECTED" and stored is not None and len(stored.scales) == 1
-    if node.domain == TFLITE and value.integers:
-        check_types(of_data, kind, bias.array.dtype.name if bias else "", node.text("quantized_bias_type"))
-        if kind != "uint8" and not subtracted and np.any(weights.zero):
-            raise NotCoveredError("its weights have a zero-point, which kernels do not read")
+    unread = node.domain == TFLITE and weights.array.dtype != np.uint8 and not subtracted
+    if unread and value.integers and np.any(weights.zero):
+        raise NotCoveredError("its weights have a zero-point, which kernels do not read")
+    summed_in = node.text("quantized_bias_type", "FLOAT32")
+    if value.bits > 8 and summed_in not in ("FLOAT32", bias and bias.array.dtype.name.upper()):
+        raise NotCoveredError("its sums have the type of quantized_bias_type, and its bias another one")
     rank = weights.array.ndim
     if rank < 2:
         raise NotCoveredError(f"its weights are {list(weights.array.shape)}")

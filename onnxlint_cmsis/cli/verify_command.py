@@ -20,7 +20,7 @@ from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
-from onnxlint_cmsis.runtimes.host import LITERT, misread_bias
+from onnxlint_cmsis.runtimes.host import LITERT, misread_bias, unsteady
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 
 if TYPE_CHECKING:
@@ -106,8 +106,10 @@ def _loaded(version: Version) -> tuple[LoadedFile, bytes]:
 
 
 def _misread(graph: Graph) -> str:
-    """Layers of which LiteRT reads another bias than the file holds, as a sentence; empty for none."""
+    """The first layer that LiteRT reads otherwise than the file says or makes anew in each run; empty for none."""
     for node in graph.nodes:
+        if unsteady(graph, node):
+            return f"LiteRT's reference kernels sum the int16 of {node.label} otherwise in each run"
         if hosts := misread_bias(graph, node):
             kernels = "LiteRT reads" if LITERT in hosts else "LiteRT's reference kernels read"
             told = f"{kernels} the int32 bias of {node.label} as int64, past its end"

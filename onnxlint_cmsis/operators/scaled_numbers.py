@@ -132,18 +132,6 @@ def in_steps(bias: Fixed | None, steps: Sequence[float], count: int) -> list[int
     return [away(number) if abs(number - away(number)) <= abs(number) * 2**-23 else number for number in real]
 
 
-def check_types(data: str, weights: str, bias: str, summed_in: str) -> None:
-    """Raise NotCoveredError for types that a kernel of TensorFlow Lite takes for others: it asks for the data's alone.
-
-    `bias` is empty without one, `summed_in` what the options say of it.
-    """
-    biases = ("", "int32", "int64") if data == "int16" else ("", "int32")
-    if (weights not in ("int8", "int4") and (data, weights) != ("uint8", "uint8")) or bias not in biases:
-        raise NotCoveredError(f"its weights are {weights} and its bias {bias}, which kernels read as other numbers")
-    if data == "int16" and summed_in not in ("", "FLOAT32", bias.upper()):
-        raise NotCoveredError("its sums have the type of quantized_bias_type, and its bias another one")
-
-
 def check_sums(weights: Array, biases: Sequence[float], bits: int, *, short: bool = False) -> None:
     """Raise NotCoveredError where a sum over weights [out_c, channels, places], or a part of it, may overflow.
 

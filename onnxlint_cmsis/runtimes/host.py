@@ -254,6 +254,11 @@ def misread_bias(graph: Graph, node: Node) -> tuple[Host, ...]:
     return () if told or not _has_short_bias(graph, node) else hosts
 
 
+def unsteady(graph: Graph, node: Node) -> tuple[Host, ...]:
+    """Hosts that make other integers of a layer in each run: SUM of int16 (tried in ai-edge-litert 2.3.0)."""
+    return PLAIN if node.op_type == "SUM" and node.has(0) and graph.elem_type(node.inputs[0]) == "int16" else ()
+
+
 def _has_short_bias(graph: Graph, node: Node) -> bool:
     """Whether a layer adds an int32 bias to sums of int16."""
     data, bias = (2, 3) if node.op_type == "TRANSPOSE_CONV" else (0, 2)

@@ -155,6 +155,7 @@ ORDERED = in_file(
     Row(":45", PREPARE, lambda v: "" if ORDER.of(v).shape[0] == len(DATA.of(v).shape) else
         f"its order has {ORDER.of(v).shape[0]} axes for {len(DATA.of(v).shape)} dimensions"),
     Row(":47", PREPARE, order_within),
+    Row(":41", WRONG, typed(ORDER, "INT32")),
 )  # fmt: skip
 
 

@@ -512,7 +512,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
         Row("tensorflow/lite/kernels/internal/reference/reduce.h:352", ABORTS_INVOKE, image_mean),
         Row("reduce_common.cc:324", INVOKE, where(DATA, FLOAT, reduced_axes)),
     )),
-    ("MIRROR_PAD", checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)})),
+    ("MIRROR_PAD", (
+        *checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)}),
+        Row("mirror_pad.cc:75", WRONG, typed(SECOND, *INDEX_TYPES)),
+    )),
     ("NEG", (Row("neg.cc:44", INVOKE, typed(DATA, *FLOAT)),)),
     ("PACK", (
         *rows(INVOKE, "pack.cc", {59: packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")}),

@@ -62,6 +62,7 @@ _TABLE = (
     ("LOGICAL_AND LOGICAL_OR", "logical_common.cc:45", type_bool),
     ("MAXIMUM MINIMUM", "maximum_minimum.cc:38", types_of_output(0, 1)),
     ("MEAN", "reduce_common.cc:304", type_of_input(0)),
+    ("MIRROR_PAD", "mirror_pad.cc:137", types_of_output(0)),
     ("MUL", "mul.cc:45", type_of_input(0)),
     ("NEG", "neg.cc:41", type_of_input(0)),
     ("PRELU", "prelu.cc:44", type_of_input(0)),

@@ -1,0 +1,100 @@
+"""Layers of TensorFlow Lite whose kernels take an operand for what it is not, or compute no bounds.
+
+What they make hangs on memory beside their operands, or on memory that nobody wrote: a file differs from itself. So
+nothing is known of it, not even that equal operands give equal results. Kernels are those of LiteRT
+(tensorflow/lite/kernels/*.cc) and TensorFlow Lite Micro (tensorflow/lite/micro/kernels/*.cc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite, prod
+from types import MappingProxyType
+
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.roles import Form, Roles
+from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
+from onnxlint_cmsis.operators.integers import BITS
+
+MIXES = frozenset({
+    "ARG_MAX", "ARG_MIN", "BATCH_MATMUL", "CAST", "DEQUANTIZE", "EMBEDDING_LOOKUP", "EQUAL", "FULLY_CONNECTED",
+    "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "MUL", "NOT_EQUAL", "PRELU", "QUANTIZE", "SELECT_V2", "SHAPE",
+    "SOFTMAX", "SVDF", "TOPK_V2", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+})  # fmt: skip
+"""Operators with a kernel that tells types of its data and its results apart; others ask for one of them."""
+
+_BY_POSITION = (
+    ((0,), ("int32",), "EMBEDDING_LOOKUP SPLIT TRANSPOSE_CONV"),
+    ((0,), ("int32", "int64"), "BROADCAST_ARGS FILL"),
+    ((1,), ("int32",), "CUMSUM MEAN REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD RESIZE_BILINEAR"),
+    ((1,), ("int32",), "RESIZE_NEAREST_NEIGHBOR REVERSE_V2 SUM TOPK_V2 TRANSPOSE"),
+    ((1,), ("int32", "int64"), "ARG_MAX ARG_MIN BROADCAST_TO EXPAND_DIMS MIRROR_PAD PAD PADV2 TILE"),
+    ((1,), ("int32", "int64", "int16"), "GATHER GATHER_ND"),
+    ((2,), ("int32", "int64"), "DYNAMIC_UPDATE_SLICE"),
+    ((1, 2), ("int32",), "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND"),
+    ((1, 2), ("int32", "int64"), "SLICE SPLIT_V"),
+    ((1, 2, 3), ("int32",), "STRIDED_SLICE"),
+)
+INDICES: Mapping[str, tuple[tuple[int, ...], tuple[str, ...]]] = MappingProxyType(
+    {op: (positions, types) for positions, types, ops in _BY_POSITION for op in ops.split()}
+)
+"""Inputs with places, sizes or axes, and the types that a kernel asks for: it reads others as int32, or refuses them.
+
+What TensorFlow Lite Micro refuses and LiteRT reads counts as read.
+"""
+
+
+def misread(node: Node, graph: Graph, roles: Roles) -> str:
+    """Say what a layer's kernel takes for what it is not, as a clause; empty where it takes nothing so."""
+    told = _indices(node, graph) or _data(node, graph, roles)
+    return told or (roles.form is not None and _weights(node, graph, roles, roles.form)) or _activation(node, graph)
+
+
+def _indices(node: Node, graph: Graph) -> str:
+    positions, types = INDICES.get(node.op_type, ((), ()))
+    kinds = [graph.elem_type(node.inputs[position]) for position in positions if node.has(position)]
+    bad = next((kind for kind in kinds if kind not in types), "")
+    return f"its places, sizes or axes are {bad}, which kernels read as int32" if bad else ""
+
+
+def _data(node: Node, graph: Graph, roles: Roles) -> str:
+    if node.op_type in MIXES:
+        return ""
+    data = (node.inputs[position] for position in roles.data_of(node))
+    kinds = {graph.elem_type(name) for name in (*data, *node.outputs) if name}
+    return f"its kernel reads and writes one type, and it has {', '.join(sorted(kinds))}" if len(kinds) > 1 else ""
+
+
+def _weights(node: Node, graph: Graph, roles: Roles, form: Form) -> str:
+    if not roles.weights:
+        return ""
+    data, weights = (node.inputs[position] for position in (roles.data[0], roles.weights[0]))
+    bias = node.inputs[roles.bias] if node.has(roles.bias) else ""
+    kind, of_weights, of_bias = (graph.elem_type(name) if name else "" for name in (data, weights, bias))
+    if kind in BITS:
+        biases = ("", "int32", "int64") if kind == "int16" else ("", "int32")
+        read = of_weights in ("int8", "int4") or (kind, of_weights) == ("uint8", "uint8")
+    else:
+        biases, read = ("", kind), of_weights in (kind, "int8", "uint8", "int4")
+    if not read or of_bias not in biases:
+        return f"its weights are {of_weights} and its bias {of_bias}, which kernels read as other numbers"
+    shape, held = graph.shape(weights) or (), graph.shape(bias) if bias else None
+    count = shape[form.outputs(len(shape))] if len(shape) >= 2 else None
+    stored = graph.quantization.get(weights)
+    if stored is not None and len(stored.scales) not in (0, 1, count):
+        return f"its weights have {len(stored.scales)} scales, and kernels read {count}"
+    if held is not None and None not in held and prod(size or 0 for size in held) != count:
+        return f"its bias has {list(held)} elements, and kernels read {count}"
+    return ""
+
+
+def _activation(node: Node, graph: Graph) -> str:
+    """Bounds that do not fit int32: pools go on without (`CalculateActivationRangeQuantized`, kernel_util.cc)."""
+    bounds = ACTIVATIONS.get(node.text("fused_activation_function", "NONE")) or ACTIVATIONS.get(node.op_type)
+    result = node.outputs[0] if node.outputs else ""
+    if bounds is None or graph.elem_type(result) not in BITS:
+        return ""
+    stored = graph.quantization.get(result)
+    scale = stored.scales[0] if stored is not None and stored.scales else 0.0
+    fits = 0 < scale < float("inf") and all(abs(bound) < (1 << 30) * scale for bound in bounds if isfinite(bound))
+    return "" if fits else f"its activation has no bounds in steps of {scale:g}"
