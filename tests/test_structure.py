@@ -398,6 +398,16 @@ WRITING = (
 )
 """What writes, repairs and proves, what a proof or another format of output needs, git, and sizes of a device."""
 PROVING = ("onnxlint_cmsis.fixers.proof", "onnxruntime")
+OF_OTHERS = tuple(
+    f"onnxlint_cmsis.{name}."
+    for name in (
+        *("cmsis_nn.float", "cmsis_nn.legacy.hazards", "cmsis_nn.legacy.routes", "lower.legacy_lowering"),
+        *("formats.pte", "formats.tflite", "formats.flatbuffer_schema", "runtimes.executorch", "runtimes.tflm.kernels"),
+        *("runtimes.tflm.interpret", "runtimes.tflm.arena", "runtimes.host", "cli.config_command", "output.sarif"),
+        *("output.html", "output.json_report", "output.comparison", "analysis.certificate", "fleet"),
+    )
+)
+"""Other families of kernels, formats, runtimes, reports and commands than those of an int8 model in ONNX's format."""
 OF_ONNX = ("onnx.", "google.protobuf", "onnxlint_cmsis.formats.onnx.load")
 
 
@@ -418,7 +428,13 @@ def small() -> bytes:
 
 LOADS: Mapping[str, Load] = {
     "float.onnx": Load(small, (), SIZING, WRITING),
-    "qdq.onnx": Load(lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(), (), SIZING, WRITING),
+    "qdq.onnx": Load(
+        lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(), (), SIZING, (*WRITING, *OF_OTHERS)
+    ),
+    "three_targets.onnx": Load(
+        lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(),
+        ("--target", "cortex-m0,cortex-m4,cortex-m55"), SIZING, (*WRITING, *OF_OTHERS),
+    ),
     "conv.tflite": Load(lambda: write(conv_model()), (), SIZING, (*WRITING, *OF_ONNX)),
     "without_sizes.onnx": Load(small, ("--config", "size-checks-limit=0"), set(), (*WRITING, *SIZING)),
     "rules_ignored.onnx": Load(small, ("--ignore", "CNN201,CNN202"), set(), (*SIZING,)),

@@ -399,7 +399,7 @@ class ModelAnalysis:
         """Bytes of the model, without its external data. Raises OSError."""
         return Path(self.path).read_bytes() if self._data is None else self._data
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of the model, without reading them. Raises OSError."""
         return Path(self.path).stat().st_size if self._data is None else len(self._data)

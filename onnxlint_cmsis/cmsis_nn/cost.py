@@ -10,7 +10,6 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.compilers import MeasuredCompiler, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, float_build, integer_build, table_for
 from onnxlint_cmsis.cmsis_nn.data_ranges import data_range
-from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
 from onnxlint_cmsis.cmsis_nn.kernel_loops import MEASURED, REVERSED, kernel_of
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import to_conv
@@ -147,6 +146,8 @@ class _Counted(NamedTuple):
 def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     """None where a size is unknown, or the loops of the last kernel of the route."""
     if call.floating is not None:
+        from onnxlint_cmsis.cmsis_nn.float.loops import float_counts
+
         floats = float_counts(call, float_build(target), taken)
         return None if floats is None else _Counted(floats, True, 1, {})
     sizes = sizes_of(call, aligned=integer_build(target).cpu in ALIGNED)

@@ -15,7 +15,6 @@ from onnxlint_cmsis.cmsis_nn.compilers import (
     MeasuredCompiler,
     measured_compilers,
 )
-from onnxlint_cmsis.cmsis_nn.float.loops import FloatBuild
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Target
@@ -75,6 +74,19 @@ def _floats(release: str, build: str) -> dict[str, dict[str, float]]:
         return {}
     read: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")).get("float", {})
     return read
+
+
+class FloatBuild(NamedTuple):
+    """How a target's functions for f32 and f16 are compiled."""
+
+    isa: Isa
+    """What computes: software, code for a floating-point unit, or MVE."""
+    cpu: str
+    """CPU that it was measured on."""
+    name: str
+    """End of the name of the file with its costs."""
+    aligned: bool
+    """Whether the CPU loads words at multiples of 4 alone: memcpy then goes byte by byte where a block is elsewhere."""
 
 
 class IntegerBuild(NamedTuple):

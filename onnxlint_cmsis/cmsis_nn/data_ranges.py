@@ -15,7 +15,6 @@ from collections.abc import Callable
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, MeasuredCompiler
 from onnxlint_cmsis.cmsis_nn.cost_records import float_build, table_for
-from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -40,6 +39,8 @@ def data_range(call: KernelCall, target: Target, taken: Route, compiler: Measure
 
 def _float_range(call: KernelCall, target: Target, taken: Route, table: dict[str, float]) -> tuple[int, int] | None:
     """Least and most of a call for f32 or f16 whose data decide."""
+    from onnxlint_cmsis.cmsis_nn.float.loops import deciding, float_counts
+
     build = float_build(target)
     kinds = [float_counts(call, build, taken, data) for data in deciding(call, build.isa)]
     known = [counts for counts in kinds if counts is not None and counts.keys() <= table.keys()]

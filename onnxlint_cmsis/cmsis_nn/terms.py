@@ -121,6 +121,8 @@ class Term(NamedTuple):
         """The same term with variables replaced by terms."""
         if self.op == "var":
             return terms.get(self.name, self)
+        if not self.parts:
+            return self
         parts = tuple(part.substitute(terms) for part in self.parts)
         return self if parts == self.parts else Term(self.op, parts, self.name, self.value)
 

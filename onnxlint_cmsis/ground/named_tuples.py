@@ -7,12 +7,20 @@ see `typing.NamedTuple`.
 
 from __future__ import annotations
 
+from functools import cache
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple  # noqa: PLC0414 - re-exported
 else:
     from _collections import _tuplegetter
+
+    @cache
+    def _constructor_code(fields: int) -> CodeType:
+        """Compile a constructor of so many fields: only their names differ from class to class."""
+        names = ", ".join(f"_{position}" for position in range(fields))
+        return eval(f"lambda _cls, {names}: _new(_cls, ({names},))").__code__
 
     class _Record(tuple):
         """What every named tuple has."""
@@ -21,9 +29,9 @@ else:
 
         def __new__(cls, *args, **fields):
             # for the first value alone: the class then has a constructor as collections.namedtuple makes it
-            names = ", ".join(cls._fields)
-            constructor = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", {"_new": tuple.__new__})
-            constructor.__defaults__ = tuple(cls._field_defaults.values())
+            code = _constructor_code(len(cls._fields)).replace(co_varnames=("_cls", *cls._fields))
+            defaults = tuple(cls._field_defaults.values())
+            constructor = FunctionType(code, {"_new": tuple.__new__}, "__new__", defaults)
             cls.__new__ = constructor
             return constructor(cls, *args, **fields)
 

@@ -74,7 +74,8 @@ def own_weights(graph: Graph, read: Read, node: Node, *, dense: bool) -> FoldedW
         if stored is None or stored.size not in (1, channels):
             return None
         bias = np.broadcast_to(stored.reshape(-1), (channels,)) * _factor(node, "beta")
-    return FoldedWeights(weights * _factor(node, "alpha"), bias)
+    alpha = _factor(node, "alpha")
+    return FoldedWeights(weights if alpha == 1 else weights * alpha, bias)
 
 
 def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:

@@ -25,7 +25,6 @@ from onnxlint_cmsis.lower.epilogue import (
 from onnxlint_cmsis.lower.find_quantization import of_input, of_result, quantized_model
 from onnxlint_cmsis.lower.float_islands import IN_FLOAT
 from onnxlint_cmsis.lower.layer import Layer
-from onnxlint_cmsis.lower.legacy_lowering import legacy_records
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, complete, decided
 from onnxlint_cmsis.lower.lowering_rules import FLOAT_LOWERINGS, LOWERINGS
 from onnxlint_cmsis.lower.operands import operands_of
@@ -55,6 +54,8 @@ def lower(
     channel becomes: `convolution` or `depthwise`.
     """
     if assume in LEGACY.types:
+        from onnxlint_cmsis.lower.legacy_lowering import legacy_records
+
         return Lowered(tuple(legacy_records(graph, assume)))
     assumptions = Assumptions(assume, one_channel, floating or FloatCall())
     return Lowered(tuple(_Lowering(graph, assumptions).records()))

@@ -84,7 +84,10 @@ def wrong_scale(quantization: AffineQuantization) -> float | None:
 def wrong_zero_point(quantization: AffineQuantization) -> int | None:
     """First zero-point that the integers' type does not hold; None where it holds all."""
     least, most = INTEGERS.get(quantization.elem_type, (-math.inf, math.inf))
-    return next((zero for zero in quantization.zero_points or () if not least <= zero <= most), None)
+    zeros = quantization.zero_points or (0,)
+    if least <= min(zeros) and max(zeros) <= most:
+        return None
+    return next(zero for zero in zeros if not least <= zero <= most)
 
 
 def strange_numbers(quantizations: Iterable[AffineQuantization]) -> str:

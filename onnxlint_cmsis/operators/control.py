@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.context import Number
@@ -11,7 +10,7 @@ from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.folds import fold_constant_of_shape
 from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import Operator, replace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -14,7 +13,7 @@ from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.elementwise_ties import per_channel
 from onnxlint_cmsis.operators.layer_values import layer_values
 from onnxlint_cmsis.operators.new_lane import ZEROS
-from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, replace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size

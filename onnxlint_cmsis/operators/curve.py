@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from onnxlint_cmsis.operators.folds import fold_cast, fold_identity
 from onnxlint_cmsis.operators.joined_values import cast_values, clip_values, same_values
 from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS, NewLane
 from onnxlint_cmsis.operators.pair_values import loose_values
-from onnxlint_cmsis.operators.record import OPAQUE, Operator
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, replace
 from onnxlint_cmsis.operators.size_rules import same_sizes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Roles, Stated
@@ -11,7 +10,7 @@ from onnxlint_cmsis.operators.demands import reduction_demand
 from onnxlint_cmsis.operators.mixing_ties import along_axis, arg_extreme, reduce, softmax, top_k
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.norm_values import share_values
-from onnxlint_cmsis.operators.record import OPAQUE, Operator
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, replace
 from onnxlint_cmsis.operators.summaries import (
     largest,
     log_total,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Roles, Stated
@@ -17,7 +16,7 @@ from onnxlint_cmsis.operators.norm_values import (
     norm_division,
     plane_normalization,
 )
-from onnxlint_cmsis.operators.record import OPAQUE, Operator
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, replace
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.operators.answers import NotFollowed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
@@ -13,7 +12,7 @@ from onnxlint_cmsis.operators.folds import fold_add, fold_div, fold_mul, fold_su
 from onnxlint_cmsis.operators.new_lane import ZEROS, NewLane
 from onnxlint_cmsis.operators.pair_functions import PAIRS
 from onnxlint_cmsis.operators.pair_values import choice_values, mean_values, pair_values, quotient_values
-from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule
+from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule, replace
 from onnxlint_cmsis.operators.size_rules import multiplied_sizes
 from onnxlint_cmsis.operators.views import ValueRule
 

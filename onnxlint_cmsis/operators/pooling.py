@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.tensors import NotFollowedError
@@ -10,7 +9,7 @@ from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import image, new_plane
 from onnxlint_cmsis.operators.demands import plane_demand
 from onnxlint_cmsis.operators.new_lane import ZEROS
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import Operator, replace
 from onnxlint_cmsis.operators.summaries import largest, mean, norm, pooled
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
@@ -12,7 +11,7 @@ from onnxlint_cmsis.operators.convolution import note_layer
 from onnxlint_cmsis.operators.elementwise_ties import broadcast_axis, per_channel
 from onnxlint_cmsis.operators.layer_values import layer_values
 from onnxlint_cmsis.operators.new_lane import ZEROS
-from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator
+from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, replace
 from onnxlint_cmsis.operators.regroup_ties import regroup
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.model.context import Context
@@ -132,6 +132,19 @@ class Operator:
     def canonical(self) -> str:
         """Name of the operator that it is, whatever a format calls it."""
         return self.name if self.own_numbers else self.root.name
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace  # noqa: PLC0414 - re-exported
+else:
+
+    def replace(operator, **facets):
+        """Copy a record with other facets, as `dataclasses.replace` does in ten times the time."""
+        if unknown := facets.keys() - vars(operator).keys():
+            raise TypeError(f"an operator has no {', '.join(sorted(unknown))}")
+        copied = object.__new__(Operator)
+        vars(copied).update(vars(operator), **facets)
+        return copied
 
 
 def alias(name: str, domain: str, of: Operator, **facets: Any) -> Operator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.context import Number
@@ -15,7 +14,7 @@ from onnxlint_cmsis.operators.demands import elementwise_demand, resize_demand
 from onnxlint_cmsis.operators.joined_values import expand_values
 from onnxlint_cmsis.operators.moves import move_depth_to_space, move_space_to_depth
 from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import Operator, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.summaries import resize_values, tile_values
 

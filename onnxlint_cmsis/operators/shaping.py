@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.model.roles import Roles, Stated
@@ -11,7 +10,7 @@ from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.folds import fold_reshape, fold_squeeze, fold_transpose, fold_unsqueeze
 from onnxlint_cmsis.operators.moves import move_ones, move_regroup, transpose
 from onnxlint_cmsis.operators.new_lane import AS_READ
-from onnxlint_cmsis.operators.record import Operator
+from onnxlint_cmsis.operators.record import Operator, replace
 from onnxlint_cmsis.operators.size_rules import same_sizes
 
 if TYPE_CHECKING:

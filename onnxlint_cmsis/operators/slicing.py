@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from onnxlint_cmsis.operators.folds import fold_concat, fold_gather, fold_slice
 from onnxlint_cmsis.operators.joined_values import concat_values, pad_values
 from onnxlint_cmsis.operators.moves import move_gather, move_slice, move_split
 from onnxlint_cmsis.operators.new_lane import AS_READ
-from onnxlint_cmsis.operators.record import COMPUTES, Operator
+from onnxlint_cmsis.operators.record import COMPUTES, Operator, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
 
 if TYPE_CHECKING:

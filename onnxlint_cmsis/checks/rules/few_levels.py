@@ -15,7 +15,7 @@ device will see, or quantize in 16 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
 from onnxlint_cmsis.checks.facts import advice
@@ -63,6 +63,8 @@ RULE = Rule(
 
 FEW = 16
 """What uses less than one in so many of its integers has few."""
+_AT_ONCE = 2**14
+"""Weights that are multiplied at once, so that the products stay in the processor's cache."""
 JOINED = ("Add", "Sub", "Sum", "Concat")
 """Operators whose operands share the scale of the result."""
 
@@ -190,9 +192,7 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     inputs = [source.scale * (bound - (source.zero_points or (0,))[0]) for bound in (bounds.min, bounds.max)]
     limits, zero = np.iinfo(result.elem_type), (result.zero_points or (0,))[0]
     with np.errstate(all="ignore"):  # scales of damaged files
-        products = [real.weights.reshape(real.bias.size, -1) * end for end in inputs]
-        # padding is 0, which every input can be
-        low, high = (pick(*products).sum(axis=1) + real.bias for pick in (np.minimum, np.maximum))
+        low, high = (sums + real.bias for sums in _least_and_most(real.weights.reshape(real.bias.size, -1), inputs))
         spans = (high - low) / result.scale
         low, high = np.floor(low / result.scale) + zero - 1, np.ceil(high / result.scale) + zero + 1
     if not (np.isfinite(low).all() and np.isfinite(high).all()) or spans.max(initial=0) <= 1:  # always one number
@@ -218,6 +218,22 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     )
     remedy = "Equalize the channels before quantizing, or take these channels out and train again."
     yield Statement(text, where, level=Level.NOTE, group="channels", remedy=remedy)
+
+
+def _least_and_most(weights: NDArray[Any], inputs: Sequence[float]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The least and the largest sum of products of each row, where every number goes in from one of two to the other.
+
+    Padding is 0, which every input can be.
+    """
+    import numpy as np
+
+    least, most = np.empty(len(weights)), np.empty(len(weights))
+    rows = max(1, _AT_ONCE // max(1, weights.shape[1]))
+    for at in range(0, len(weights), rows):
+        products = [weights[at : at + rows] * end for end in inputs]
+        np.minimum(*products).sum(axis=1, out=least[at : at + rows])
+        np.maximum(*products).sum(axis=1, out=most[at : at + rows])
+    return least, most
 
 
 def _per_tensor(*numbers: AffineQuantization) -> bool:

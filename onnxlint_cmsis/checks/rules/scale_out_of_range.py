@@ -25,7 +25,7 @@ from math import isfinite
 from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
 from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
 from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
-from onnxlint_cmsis.formats.pte.names import EXECUTORCH
+from onnxlint_cmsis.formats.format import PTE
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level
@@ -149,7 +149,7 @@ def _given(subject: ModelSubject) -> Iterator[Statement]:
     graph = subject.model.graph
     cut = any(target.isa is Isa.DSP for target in subject.model.settings.targets)
     for node in graph.nodes:
-        tensors = (*node.inputs, *node.outputs) if node.domain == EXECUTORCH else ()
+        tensors = (*node.inputs, *node.outputs) if node.domain == PTE.domain else ()
         kind = next((graph.elem_type(key) for key in tensors if graph.elem_type(key) in INTEGERS), "")
         for name, value in node.attributes.items() if kind else ():
             if not isinstance(value, int) or not name.endswith(("zero_point", NEGATED)):

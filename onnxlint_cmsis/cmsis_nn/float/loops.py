@@ -11,29 +11,16 @@ from itertools import product
 from math import prod
 from operator import mul
 
+from onnxlint_cmsis.cmsis_nn.cost_records import FloatBuild
 from onnxlint_cmsis.cmsis_nn.float.both_types import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.loops.memory import library_block
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, sizes_of
 from onnxlint_cmsis.cmsis_nn.route import Route
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, Function, Isa, KernelCall
 
 WIDEST = 65535
 """Largest distance of the lanes of a gather for f16 (arm_nn_math_types.h:104-108)."""
-
-
-class FloatBuild(NamedTuple):
-    """How a target's functions for f32 and f16 are compiled."""
-
-    isa: Isa
-    """What computes: software, code for a floating-point unit, or MVE."""
-    cpu: str
-    """CPU that it was measured on."""
-    name: str
-    """End of the name of the file with its costs."""
-    aligned: bool
-    """Whether the CPU loads words at multiples of 4 alone: memcpy then goes byte by byte where a block is elsewhere."""
 
 
 class FloatLoops:

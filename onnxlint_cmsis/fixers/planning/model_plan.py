@@ -16,6 +16,7 @@ from onnxlint_cmsis.model.axes import leaves
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import Place
+    from onnxlint_cmsis.analysis.constants import BiasSlot
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.fixers.planning.decision import SizeDecision
     from onnxlint_cmsis.fixers.planning.planning_input import NewBias, PlanningInput
@@ -90,20 +91,25 @@ def live_counts(lanes: Lanes | None, options: FixOptions) -> dict[int, int]:
 def new_biases(view: PlanningInput, lanes: Lanes, options: FixOptions) -> NewBias:
     """Which layers without a bias get one where lanes of a class go that hold constants other than 0."""
     graph, classes = view.graph, view.dimensions.classes
-    slots = {node: slot for node in lanes.readers if (slot := bias_slot(graph, graph.nodes[node])) and not slot.tensor}
+
+    @cache
+    def empty_slot(node: int) -> BiasSlot | None:
+        slot = bias_slot(graph, graph.nodes[node])
+        return slot if slot and not slot.tensor else None
 
     @cache
     def gaining(leaf: int, size: int) -> Set[int]:
         have = classes[leaf].size
         gone = {*range(have)}.difference(kept_lanes(lanes, leaf, have, size, options))
-        along = {node: lanes.readers[node] for node in slots if leaf in leaves(lanes.readers[node].axis)}
+        readers = lanes.readers.items() if gone else ()
+        along = {node: reader for node, reader in readers if leaf in leaves(reader.axis) and empty_slot(node)}
         return lanes._replace(readers=along).increments({leaf: gone}).keys() if gone else frozenset()
 
     def bits(site: Site, leaf: int, size: int) -> int:
         node = site.layer.node
-        if node.index not in gaining(leaf, size):
+        slot = empty_slot(node.index) if node.index in gaining(leaf, size) else None
+        if slot is None:
             return 0
-        slot = slots[node.index]
         if slot.kind == FLOAT:
             return BITS[graph.elem_type(node.inputs[0])]
         return 64 if len(slot.scales) > 1 else 32  # an int32, and the scale of each channel where it is dequantized

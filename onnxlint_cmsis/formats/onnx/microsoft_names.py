@@ -5,8 +5,6 @@ Source of all positions: ContribOperators.md of ONNX Runtime.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from onnxlint_cmsis.formats.onnx.microsoft_ties import bias_gelu, broadcast_data, qlinear_softmax
 from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators import curve_values
@@ -21,7 +19,7 @@ from onnxlint_cmsis.operators.pairwise import ADD, MUL, WHERE
 from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
 from onnxlint_cmsis.operators.product import GEMM, MATMUL
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
-from onnxlint_cmsis.operators.record import COMPUTES, MICROSOFT, NO_SHAPE_ARITHMETIC, OPAQUE, Operator, alias
+from onnxlint_cmsis.operators.record import COMPUTES, MICROSOFT, NO_SHAPE_ARITHMETIC, OPAQUE, Operator, alias, replace
 from onnxlint_cmsis.operators.scale_values import quantized_curve, quantized_pair
 from onnxlint_cmsis.operators.slicing import CONCAT
 from onnxlint_cmsis.operators.summaries import quantized_pool

@@ -7,7 +7,6 @@ program computes is not followed: it holds multipliers in place of scales.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +22,7 @@ from onnxlint_cmsis.operators.curve import at_its_place
 from onnxlint_cmsis.operators.mixing_ties import along_axis
 from onnxlint_cmsis.operators.new_lane import AS_READ, NO_NEW_LANES
 from onnxlint_cmsis.operators.product import fully_connected
-from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Operator, alias
+from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Operator, alias, replace
 from onnxlint_cmsis.operators.size_rules import same_sizes
 from onnxlint_cmsis.operators.tflite_ties import reshape
 

@@ -7,7 +7,6 @@ write; a builtin operator that is not locks the axes around it, with its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -26,7 +25,16 @@ from onnxlint_cmsis.operators.new_lane import AS_READ, NO_NEW_LANES, ZEROS
 from onnxlint_cmsis.operators.pairwise import pairwise
 from onnxlint_cmsis.operators.pooling import pool
 from onnxlint_cmsis.operators.product import fully_connected
-from onnxlint_cmsis.operators.record import COMPUTES, NO_SHAPE_ARITHMETIC, OPAQUE, READS_ALL, Operator, TieRule, alias
+from onnxlint_cmsis.operators.record import (
+    COMPUTES,
+    NO_SHAPE_ARITHMETIC,
+    OPAQUE,
+    READS_ALL,
+    Operator,
+    TieRule,
+    alias,
+    replace,
+)
 from onnxlint_cmsis.operators.size_rules import joined_sizes, same_sizes, strided_sizes
 from onnxlint_cmsis.operators.stored_scales import through_scales
 from onnxlint_cmsis.operators.summaries import largest, mean, pooled
