@@ -15,7 +15,7 @@ Each hazard and each choice of a kernel is read in CMSIS-NN's source and run on 
 
 * `python -m firmware_check hazards --cmsis-nn DIR` runs the smallest call that meets each hazard, and calls on both
   sides of each branch of a wrapper, with a trace of functions and values of NumPy.
-* `python -m firmware_check sources --cmsis-nn DIR` compares every cited line. Both run weekly against main.
+* `python -m firmware_check sources --cmsis-nn DIR` compares every cited line. Both run every night against main.
 
 A hazard counts as seen where each compiler that ran shows it. clang gets C code where gcc compiles inline assembly.
 Of CMSIS 5 the functions for q7 and q15 are run, and those for s8 and s16 are read.

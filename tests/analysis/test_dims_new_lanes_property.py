@@ -16,6 +16,7 @@ from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
+from support.draws import draws
 from support.fix_graphs import case
 from support.linter import with_plan
 from support.random_models import PARTIAL, RandomModel
@@ -36,7 +37,7 @@ def outputs(model: onnx.ModelProto, feed: np.ndarray, level: str) -> list[np.nda
     return session.run(None, {"x": feed})
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(EXAMPLES), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**64 - 1), st.integers(1, 3))
 def test_new_lanes_leave_every_finite_output_as_it_was(seed: int, more: int) -> None:
     drawn = case(RandomModel(PARTIAL, seed=seed).model())

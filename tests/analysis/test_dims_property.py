@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.ground.types import Freedom
 from support.dims_graphs import check_results, check_shapes, resize, run
+from support.draws import draws
 from support.models import read
 from support.random_models import GEOMETRY, Feed, random_models
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_models(GEOMETRY), st.data())
 def test_resized_classes_keep_shapes_and_results(drawn: tuple[onnx.ModelProto, Feed], data: st.DataObject) -> None:
     model, feed = drawn

@@ -9,11 +9,12 @@ import onnx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.draws import draws
 from support.lanes_checks import analysed, check_constants, check_removal, check_unread
 from support.random_models import EXACT, LANES, random_models
 
 Drawn = tuple[onnx.ModelProto, dict[str, np.ndarray]]
-RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=draws(150), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @RELAXED

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.model.axes import leaves
+from support.draws import draws
 from support.linter import analysed
 from support.tflite_chains import Chain
 from support.tflite_steps import dense_bias, random_chain
@@ -35,7 +36,7 @@ def computed(data: bytes, feeds: int) -> list[dict[str, np.ndarray]]:
 
 
 @given(st.integers(0, 2**31), st.integers(0, 6), st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=draws(50), deadline=None)
 def test_tensors_lie_in_their_intervals(seed: int, steps: int, wide: bool) -> None:
     data = random_chain(seed, steps, wide=wide)
     model = analysed(data, "a.tflite")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -43,6 +46,8 @@ COMMANDS = (
     ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("shape", "none.jsonl"),
     ("shape", "--wrapper", "convolve_s8", "--in", "1,8,8,4", "--filter", "4,3,3,4", "--out", "1,6,6,4"),
 )  # fmt: skip
+PROGRAMS = (COMMANDS[0], ("m.onnx", "--write-baseline", "b.json"), ("report", "m.onnx", "-o", "p.html"))
+"""Those that are run as processes: one that writes to its streams alone, and two that open files."""
 posix = pytest.mark.skipif(os.name == "nt", reason="this system has no POSIX signals and descriptors")
 
 
@@ -55,23 +60,20 @@ def program(folder: Path, redirection: str, *words: str) -> subprocess.Completed
 
 
 @posix
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_no_closed_stream_and_no_reader_that_goes_is_an_error(words: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", PROGRAMS, ids=" ".join)
+def test_no_closed_stream_of_a_process_is_an_error(words: tuple[str, ...], tmp_path: Path) -> None:
     """`>&-` closes standard output: what is written goes nowhere, and into no file that is opened later.
 
     Where the reader goes, as `| head -1` does, nothing more is said, and the exit code is the command's own or that of
     a broken pipe.
     """
     (tmp_path / "m.onnx").write_bytes(gaining())
-    expected = program(tmp_path, "", *words)
-    files = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    expected, files = program(tmp_path, "", *words), contents(tmp_path)
     for redirection in (">&-", "2>&-", "<&- >&- 2>&-"):
-        shutil.rmtree(tmp_path / "rows", ignore_errors=True)
         done = program(tmp_path, redirection, *words)
         assert done.returncode == expected.returncode, (redirection, done.stderr)
         assert done.stderr == ("" if "2>" in redirection else expected.stderr)
-        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == files
-    shutil.rmtree(tmp_path / "rows", ignore_errors=True)
+        assert contents(tmp_path) == files
     read, write = os.pipe()
     os.close(read)
     argv = [sys.executable, "-m", "onnxlint_cmsis", *words]
@@ -82,6 +84,44 @@ def test_no_closed_stream_and_no_reader_that_goes_is_an_error(words: tuple[str, 
     os.close(write)
     assert done.returncode in (expected.returncode, main.BROKEN_PIPE)
     assert done.stderr == expected.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What the files of a folder hold, by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def command(words: tuple[str, ...], out: TextIO, err: TextIO) -> int:
+    """Exit code of a command in this process, which writes to these streams."""
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        return main.main([*words])
+
+
+@posix
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_command_needs_a_stream_or_a_reader(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that a process gets closed is one to the null device by the time that a command runs."""
+    (tmp_path / "m.onnx").write_bytes(gaining())
+    monkeypatch.chdir(tmp_path)
+    told = io.StringIO()
+    expected, files = command(words, io.StringIO(), told), contents(tmp_path)
+    for out, err in ((True, False), (False, True), (True, True)):
+        shutil.rmtree(tmp_path / "rows", ignore_errors=True)
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            said = io.StringIO()
+            code = command(words, nowhere if out else io.StringIO(), nowhere if err else said)
+        assert code == expected, said.getvalue()
+        assert err or said.getvalue() == told.getvalue()
+        assert contents(tmp_path) == files
+    shutil.rmtree(tmp_path / "rows", ignore_errors=True)
+    read, write = os.pipe()
+    os.close(read)
+    said = io.StringIO()
+    with os.fdopen(write, "w", encoding="utf-8") as gone:
+        assert command(words, gone, said) in (expected, main.BROKEN_PIPE)
+    assert said.getvalue() == told.getvalue()
 
 
 @posix

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cmsis_nn.library import cost, predicted, route, route_classes
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.draws import draws
 from support.linter import target_of
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
@@ -75,7 +76,7 @@ def together(calls):
 
 
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=draws(400), deadline=None)
 def test_calls_with_one_number_take_one_route(calls, release, cpu):
     target = target_of(cpu, release, "gcc")
     routes = {}
@@ -84,7 +85,7 @@ def test_calls_with_one_number_take_one_route(calls, release, cpu):
 
 
 @given(families(), st.sampled_from(RELEASES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_several_targets_are_numbered_as_each_alone(calls, release):
     targets = tuple(target_of(cpu, release, "gcc") for cpu in CPUS)
     for target, numbers in zip(targets, route_classes(together(calls), targets), strict=True):
@@ -92,7 +93,7 @@ def test_several_targets_are_numbered_as_each_alone(calls, release):
 
 
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=draws(400), deadline=None)
 def test_calls_with_one_route_are_priced_together_as_alone(calls, release, cpu):
     target = target_of(cpu, release, "gcc")
     ways = {}
@@ -117,7 +118,7 @@ def test_numbers_are_few(cpu):
 
 
 @given(families(), st.sampled_from(RELEASES), st.sampled_from(CPUS), st.sampled_from([1, 10**4, 10**6, 10**8]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 def test_large_calls_with_one_number_take_one_route(calls, release, cpu, times):
     """Up to what 64 bits hold; beyond it no number is given."""
     target, routes = target_of(cpu, release, "gcc"), {}

@@ -32,6 +32,7 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.output import plain
 from support import firmware_models as more
+from support.draws import draws
 from support.firmware_runs import check, needs_firmware
 from support.firmware_signatures import EverythingLibrary
 from support.tflite_models import one_operator, tensor
@@ -105,7 +106,7 @@ def float_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto:
     return onnx.load(models.residual(tmp_path_factory.mktemp("floats")))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(name=WRITABLE, assume=st.sampled_from(["", "f32", "f16"]))
 @example(name="*\\ int evil; /*", assume="f32")
 @example(name="*\\ int evil; /*", assume="")
@@ -131,7 +132,7 @@ def test_names_of_an_onnx_model_leave_the_tokens_of_its_c_alone(
     assert [line.count("/*") for line in texts[1].splitlines()] == [line.count("/*") for line in texts[0].splitlines()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(name=WRITABLE)
 @example(name="*\\ int evil; /*")
 def test_names_of_a_tflite_model_leave_the_tokens_of_its_c_alone(name: str) -> None:

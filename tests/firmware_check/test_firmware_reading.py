@@ -25,6 +25,7 @@ from onnxlint_cmsis.lower.lowering import lower
 from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
+from support.draws import draws
 from support.firmware_runs import data, needs_firmware
 from support.firmware_signatures import EverythingLibrary
 from support.goldens import Told
@@ -91,7 +92,7 @@ def ranges(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     return kinds
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(ranges())
 def test_a_slice_takes_what_numpy_takes(
     tmp_path_factory: pytest.TempPathFactory, bounds: list[tuple[int, int, int]]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import linter, paths
+from support.draws import draws
 from support.repairable_models import Parts, convolution
 
 TARGETS = ["cortex-m0", "cortex-m4", "cortex-m55"]
@@ -177,7 +178,7 @@ def met(model: onnx.ModelProto | bytes, release: str) -> set[tuple[str, str]]:
     }
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(drawn())
 def test_a_fix_leads_no_layer_into_a_hazard(case: Drawn) -> None:
     done = linter.fixed(

@@ -18,6 +18,7 @@ from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from onnxlint_cmsis.fixers.rescaling import LIMIT, ROUNDING
 from onnxlint_cmsis.fixers.snapshot import Snapshot
+from support.draws import draws
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed
@@ -57,7 +58,7 @@ def explained(path, data, request):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(EXAMPLES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(model=models(), chosen=requests())
 def test_fixed_proven_and_stable(part, model, chosen):
     event(f"part {part}")

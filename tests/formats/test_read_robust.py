@@ -22,6 +22,7 @@ from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
+from support.draws import draws
 from support.read_models import conv_model, model, node_at, read, tensor, texts, value
 
 SHARED = paths.SHARED / "models"
@@ -157,7 +158,7 @@ SMALL.graph.initializer.append(tensor("big", np.ones(600, np.float32)))
 SMALL_BYTES = SMALL.SerializeToString()
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.integers(0, len(SMALL_BYTES) - 1), st.integers(0, 255)), max_size=4),
     st.one_of(st.none(), st.integers(0, len(SMALL_BYTES))),
@@ -182,7 +183,7 @@ def test_a_name_of_a_size_that_is_not_utf8_is_no_name():
     check_consistent(load("m.onnx", data=damaged), damaged)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes(data):
     try:

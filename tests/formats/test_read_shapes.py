@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from onnxlint_cmsis.model.model_error import ModelError
+from support.draws import draws
 from support.read_models import FLOAT, conv_model, model, read, tensor, value
 from support.versions import since
 
@@ -335,7 +336,7 @@ def test_layer_normalization_over_several_axes():
     ),
     size=st.integers(5, 19),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_pools_that_round_up_have_the_size_of_onnx_runtime(op_type, opset, windows, size):
     kernel, strides, before, after = (list(sizes) for sizes in zip(*windows, strict=True))
     assume(all(max(b, a) < k for k, _, b, a in windows))

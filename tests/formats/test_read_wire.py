@@ -15,6 +15,7 @@ from onnx import TensorProto, checker, helper
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.strip import strip
 from onnxlint_cmsis.formats.onnx.wire import encode_varint, length_delimited, varint, varints
+from support.draws import draws
 from support.read_models import conv_model, model, node_at, read, tensor, value
 
 
@@ -117,7 +118,7 @@ def test_a_doc_string_that_looks_like_a_link_is_none():
     assert read(conv_model(initializer=weight)).constants["w"].values() == (1.0,) * 32
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=6))
 def test_every_node_is_where_it_is_said_to_be(sizes):
     nodes = [

@@ -12,6 +12,7 @@ from onnx import helper
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import Dims, Pair
 from onnxlint_cmsis.lower.lowering import lower
+from support.draws import draws
 from support.linter import target_of
 from support.models import finished, one_node, qdq, read, text
 
@@ -75,7 +76,7 @@ def test_other_domains_are_told_apart() -> None:
     pads=st.tuples(*[st.integers(0, 2)] * 4),
     mode=st.sampled_from(["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_output_sizes_are_those_of_onnx(size, kernel, strides, dilations, pads, mode) -> None:
     attributes = {"strides": strides, "dilations": dilations, "auto_pad": mode}
     if mode == "NOTSET":
@@ -98,7 +99,7 @@ def test_output_sizes_are_those_of_onnx(size, kernel, strides, dilations, pads, 
     pads=st.tuples(st.integers(0, 2), st.integers(0, 2)),
     extra=st.integers(0, 2),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_transposed_sizes_are_those_of_onnx(size, kernel, stride, pads, extra) -> None:
     assume(extra < stride and (size - 1) * stride + extra + kernel - sum(pads) > 0)
     attributes = {"strides": [stride] * 2, "pads": [*pads[:1] * 2, *pads[1:] * 2], "output_padding": [extra] * 2}
@@ -257,7 +258,7 @@ def test_shape_arithmetic_is_no_layer() -> None:
     pads=st.tuples(st.integers(0, 3), st.integers(0, 3)),
     ceil=st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_pooled_sizes_are_those_of_onnx(size, kernel, stride, pads, ceil) -> None:
     assume(max(pads) < kernel and size + sum(pads) >= kernel)
     attributes = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "ceil_mode": int(ceil)}

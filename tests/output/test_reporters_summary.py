@@ -14,6 +14,7 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.run import render
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
+from support.draws import draws
 from support.goldens import check_golden
 from support.linter import analysed, layered
 from support.models import text as model_text
@@ -80,7 +81,7 @@ def test_json_and_sarif_have_the_same_summary():
 
 
 @given(random_models(GEOMETRY))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_the_summary_adds_up_what_layers_shows(case):
     summary, report = summarize(analysed(case[0])), layered(case[0])
     rows, totals = report.rows, report.totals

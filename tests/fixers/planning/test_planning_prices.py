@@ -23,6 +23,7 @@ from onnxlint_cmsis.ground.types import Pair
 from onnxlint_cmsis.model.axes import leaves
 from support import paths
 from support.conv_chains import chain
+from support.draws import draws
 from support.fix_random import models
 from support.linter import analysed, target_of
 from support.models import read
@@ -76,7 +77,7 @@ def test_a_layer_has_the_price_that_the_library_of_the_runtime_has(runtime):
     assert agree(view, prices, random.Random(0)) > 10
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), st.integers(0, 2**32))
 def test_random_layers_cost_together_what_they_cost_alone(model, seed):
     agree(*seen(read(model)), random.Random(seed))

@@ -14,6 +14,7 @@ from onnxlint_cmsis.fixers.planning.descent import descend
 from onnxlint_cmsis.fixers.planning.measures import scores
 from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components
 from onnxlint_cmsis.fixers.planning.solve import solve
+from support.draws import draws
 
 LEVELS = ((1, 0, 0), (0, 1, 1))
 """The first measure before the sum of the other two."""
@@ -52,14 +53,14 @@ def value(problem, sizes, levels=LEVELS):
 
 
 @given(problems())
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_elimination_finds_the_minimum(problem):
     best = min(value(problem, sizes) for sizes in everything(problem))
     assert value(problem, solve(problem, LEVELS, {})) == best
 
 
 @given(problems())
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_ceilings_hold_and_nothing_gets_worse(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
     solution = solve(problem, LEVELS, ceilings)
@@ -69,7 +70,7 @@ def test_ceilings_hold_and_nothing_gets_worse(problem):
 
 
 @given(problems())
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
     descent = descend(problem, LEVELS, ceilings, problem.present, SearchWork())
@@ -81,7 +82,7 @@ def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
 
 
 @given(problems())
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 def test_components_share_nothing_and_add_up(problem):
     parts = components(problem)
     assert sorted(variable for part in parts for variable in part.domains) == sorted(problem.domains)
@@ -123,7 +124,7 @@ def test_a_long_chain_is_exact(length):
 
 
 @given(problems(), st.data())
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
     """Whether a factor keeps its table or is too large to."""
     for factor in problem.factors:

@@ -23,6 +23,7 @@ from onnxlint_cmsis.fixers.planning.planning_input import planning_input
 from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep, staircases
 from onnxlint_cmsis.ground.types import KernelCall, Target
+from support.draws import draws
 from support.goldens import Told, check_golden
 from support.linter import with_plan
 from support.models import text
@@ -77,7 +78,9 @@ def test_each_width_costs_what_the_resized_model_costs(name: str) -> None:
 
 
 @given(random_models(GEOMETRY), st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=draws(40), deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 def test_each_width_of_a_random_model_costs_what_the_resized_model_costs(case, drawn) -> None:
     data = case[0].SerializeToString()
     model, staircases = analysed(data)

@@ -21,6 +21,7 @@ from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support import linter, paths
+from support.draws import draws
 from support.linter import target_of
 from support.tflite_steps import random_chain
 
@@ -86,7 +87,7 @@ def analysed(name: str, data: bytes | None = None) -> ModelAnalysis:
 
 
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(-2, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_calls_of_random_models_at_other_sizes(seed: int, steps: int, more: int) -> None:
     model = analysed("a.tflite", random_chain(seed, steps))
     sizes = {

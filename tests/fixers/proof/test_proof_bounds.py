@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.fixers.proof.bounds import Side, most_apart
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from support import linter
+from support.draws import draws
 
 STEPS = {
     "conv": "b{n} = Conv<pads = [1, 1, 1, 1]>(a{n}, w{n}, v{n})",
@@ -58,7 +59,7 @@ quantizations = st.tuples(st.sampled_from([0.01, 0.02, 0.05, 0.1, 0.4]), st.samp
 moving = st.lists(st.sampled_from([name for name in STEPS if name != "mean"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(st.data(), st.integers(0, 1000))
 def test_no_tensor_is_further_apart_than_its_bound(data: st.DataObject, seed: int) -> None:
     steps = data.draw(moving) + data.draw(st.sampled_from([[], ["mean"]]))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization
 from support.dims_graphs import check_shapes
+from support.draws import draws
 from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained
 from support.linter import with_plan
@@ -21,7 +22,7 @@ INPUTS = 6
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(EXAMPLES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=planned())
 def test_outputs_stay_as_they_are(part: int, drawn: Planned) -> None:
     event(f"part {part}")
