@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.checks.rules import runtime_stops, runtime_wrong
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule

@@ -18,8 +18,8 @@ from firmware_check.instructions import DISAGREES, instructions_of
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.runtimes.host import TOLERANCE, softmax_wide_steps
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE, softmax_wide_steps
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench

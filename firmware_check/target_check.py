@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from firmware_check.instructions import AGREES, DISAGREES, NOT_JUDGED, Ends
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
-from onnxlint_cmsis.runtimes.host import TOLERANCE
+from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

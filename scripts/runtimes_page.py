@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from onnxlint_cmsis.runtimes.conditions import FILE
-from onnxlint_cmsis.runtimes.host import ROWS, TFLITE_HOSTS, HostRow
-from onnxlint_cmsis.runtimes.runtime import (
-    EXECUTORCH_RELEASES,
-    REVIEWED,
-    STATUS_OF_TFLM,
-    runtime_of,
-)
+from onnxlint_cmsis.runtimes.host.hosts import TFLITE_HOSTS
+from onnxlint_cmsis.runtimes.host.rows import ROWS, HostRow
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, REVIEWED, runtime_of
+from onnxlint_cmsis.runtimes.status import STATUS_OF_TFLM
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from onnxlint_cmsis.runtimes.tvm import FILE
 
 RFC = "https://github.com/apache/tvm-rfcs/blob/main/rfcs/0015_Arm_CMSIS-NN_Integration.md"
 
@@ -148,7 +145,7 @@ round once. Random numbers come out one step apart in 1 of 2^(n+1): 25 % at a sh
   two; outputs have a bound where no layer may be off.
 * To reproduce a device on a desktop, run PyPI's `tflite-micro`, which computes the device's integers.
 
-Hosts were measured with <versions> on x86-64, with one thread. `runtimes/host.py` has sources, and how often
+Hosts were measured with <versions> on x86-64, with one thread. `runtimes/host/rows.py` has sources, and how often
 random layers differed. Steps at most, the larger ones where two fit a layer:
 
 """

@@ -11,7 +11,8 @@ import pytest
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.operators.tflite_misreads import INDICES
-from onnxlint_cmsis.runtimes.host import REFERENCE, unsteady
+from onnxlint_cmsis.runtimes.host.bounds import unsteady
+from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support.linter import target_of
 from support.tflite_edits import KINDS

@@ -16,7 +16,10 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
-from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, HostLayer, difference, misread_bias
+from onnxlint_cmsis.runtimes.host.bounds import misread_bias
+from onnxlint_cmsis.runtimes.host.difference import difference
+from onnxlint_cmsis.runtimes.host.hosts import LITERT, REFERENCE
+from onnxlint_cmsis.runtimes.host.layer import HostLayer
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support import models, paths
 from support.goldens import Told

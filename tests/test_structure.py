@@ -199,7 +199,6 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "lower.binary": ("test_structure",),
     "lower.lowering_rules": ("test_structure",),
     # The tables of kernels, which tests run over row by row.
-    "runtimes.tflm.kernels": ("test_cli_causes", "test_revision_days",),
     "runtimes.tflm.operator_conditions": ("test_tflm_reference_kernels",),
     "runtimes.tflm.reference_checks": (
         "test_cli_causes", "test_operators_records", "test_revision_days", "test_tflm_memory",
@@ -207,6 +206,19 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     ),
     "runtimes.tflm.rows": ("test_tflm_reference_kernels",),
     "runtimes.tflm.sizes": ("test_cli_causes",),
+    "runtimes.host.difference": ("test_certificate_runtimes",),
+    "runtimes.host.layer": ("test_certificate_runtimes",),
+    "runtimes.layer_facts": ("test_runtime_conditions",),
+    "runtimes.tflm.kernels": (
+        "test_cli_causes", "test_operators_records", "test_revision_days", "test_tflm_memory",
+        "test_tflm_reference_kernels", "test_tflm_versions",
+    ),
+    "runtimes.tflm.lifetimes": ("test_tflm_memory",),
+    "runtimes.tflm.operator_view": ("test_tflm_reference_cost",),
+    "runtimes.tflm.resource_variables": ("test_tflm_memory",),
+    "runtimes.tflm.structures": ("test_tflm_memory",),
+    "runtimes.tflm.versions": ("test_tflm_versions",),
+    "runtimes.tvm": ("test_runtime_conditions",),
     # What is refused of an operator before conversion, and the days on which a revision began.
     "runtimes.tflm.layers": ("test_tflm_reference_kernels",),
     "runtimes.tflm.revisions": ("test_tflm_memory", "test_tflm_reference_cost", "test_tflm_reference_kernels"),
@@ -280,7 +292,7 @@ def test_only_formats_know_how_files_are_named_and_marked() -> None:
 
 WORDS_OF_FILES = (
     "formats/", "operators/", "model/graph.py", "fixers/edits/onnx_", "runtimes/tflm/reference_cost.py",
-    "runtimes/host.py", "analysis/certificate.py",
+    "runtimes/host/", "analysis/certificate.py",
 )  # fmt: skip
 """Where operators are told by what files call them; all else knows them by one name, and shows what stands in files."""
 WRITTEN = (

@@ -19,7 +19,7 @@ from firmware_check.reading.forms import FORMS
 from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
-from onnxlint_cmsis.runtimes.host import TOLERANCE
+from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -28,7 +28,7 @@ from onnxlint_cmsis.formats.tflite.to_graph import main_keys
 from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.activation_refusals import WIDENING
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.dense import INT32_BIAS
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.preparation import Stage

@@ -20,7 +20,8 @@ from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.on_release import on_release
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, RuntimeVerdict, runtime_for, runtime_notes
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
-    from onnxlint_cmsis.runtimes.host import HostComparison
-    from onnxlint_cmsis.runtimes.runtime import FileInterpretation, MemoryReport, RuntimeRemark
+    from onnxlint_cmsis.runtimes.host.comparison import HostComparison
+    from onnxlint_cmsis.runtimes.interpretation import FileInterpretation
+    from onnxlint_cmsis.runtimes.memory_report import MemoryReport
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 
@@ -165,7 +168,7 @@ class ModelAnalysis:
             return self.interpretation.resolver
         if self.judged is None or self.settings.runtime.name != TFLM:
             return None
-        from onnxlint_cmsis.runtimes.runtime import tflite_name
+        from onnxlint_cmsis.runtimes.tflite_names import tflite_name
         from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of
 
         names = (tflite_name(layer.record) for layer in self.judged.layers)
@@ -204,7 +207,9 @@ class ModelAnalysis:
 
         Reads weights.
         """
-        from onnxlint_cmsis.runtimes.host import TFLITE_HOSTS, against, against_onnx_runtime
+        from onnxlint_cmsis.runtimes.host.comparison import against
+        from onnxlint_cmsis.runtimes.host.hosts import TFLITE_HOSTS
+        from onnxlint_cmsis.runtimes.host.onnx_runtime import against_onnx_runtime
 
         unfit: dict[int, str] = {}
         if self.interpretation is None:
@@ -370,7 +375,7 @@ class ModelAnalysis:
             return self.interpretation.memory(target)
         from onnxlint_cmsis.analysis.activations import activations
         from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, arena_of
-        from onnxlint_cmsis.runtimes.runtime import MemoryReport
+        from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
         uses = activations(self.graph, self.lowered)
         if uses is None:

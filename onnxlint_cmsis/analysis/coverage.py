@@ -10,7 +10,7 @@ from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSumma
 from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.decision import Verdict
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.arena_plan import ArenaUses
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
-    from onnxlint_cmsis.runtimes.runtime import FileInterpretation
+    from onnxlint_cmsis.runtimes.interpretation import FileInterpretation
 
 
 FLASH_BESIDE = "Code comes on top."

@@ -12,7 +12,7 @@ from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.find_quantization import quantized_model
 from onnxlint_cmsis.lower.work import share_of_work
 from onnxlint_cmsis.operators.answers import Elements
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
-    from onnxlint_cmsis.runtimes.runtime import FileOperator, OperatorRow, RuntimeVerdict
+    from onnxlint_cmsis.runtimes.interpretation import FileOperator, OperatorRow
+    from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 
 class LayerReport(NamedTuple):

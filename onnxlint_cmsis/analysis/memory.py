@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, plan_arena
-from onnxlint_cmsis.runtimes.runtime import Arena, BufferLife, LayerScratch
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.arena_plan import ArenaUses

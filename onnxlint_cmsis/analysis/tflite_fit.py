@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
     from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
-    from onnxlint_cmsis.runtimes.tflm.interpret import Interpretation
+    from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 
 
 COPIES = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
@@ -57,7 +57,7 @@ def ram_need(
 
 def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:
     """A change tried on the plan; none where the plan of these uses is not the arena's, as with control flow."""
-    from onnxlint_cmsis.runtimes.tflm.arena import align
+    from onnxlint_cmsis.runtimes.tflm.planner import align
 
     if room.ram is None or arena.to_write <= room.ram or arena.needed > arena.used or head_of(uses) != arena.head:
         return None
@@ -67,7 +67,7 @@ def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -
 def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
     """The main subgraph as steps over the planned buffers; scratch is written by its operator and read by none."""
     from onnxlint_cmsis.formats.tflite.file_model import operator_label
-    from onnxlint_cmsis.runtimes.tflm.interpret import buffer_names
+    from onnxlint_cmsis.runtimes.tflm.buffer_names import buffer_names
 
     main = model.subgraphs[0]
     names = buffer_names(model, arena)
@@ -94,7 +94,7 @@ def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
 
 def head_of(uses: ArenaUses) -> int:
     """Bytes of the greedy plan; a step in place shares the buffer of what it reads."""
-    from onnxlint_cmsis.runtimes.tflm.arena import PlannedBuffer, place
+    from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
 
     lives = buffer_lifetimes(uses)
     shared = {step.outputs[0]: step.inputs[0] for step in uses.steps if step.in_place}

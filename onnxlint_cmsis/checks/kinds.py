@@ -31,7 +31,9 @@ from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.model.node_location import node_location
-from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeRemark, status_text, status_use
+from onnxlint_cmsis.runtimes.remark import RuntimeRemark
+from onnxlint_cmsis.runtimes.runtime import TFLM
+from onnxlint_cmsis.runtimes.status import status_text, status_use
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

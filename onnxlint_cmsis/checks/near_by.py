@@ -15,7 +15,7 @@ from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
 from onnxlint_cmsis.model.windows import places, reach
-from onnxlint_cmsis.runtimes.runtime import handed_over
+from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Subject

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import Lowered
-    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 
 def model_findings(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
-    from onnxlint_cmsis.runtimes.host import HostComparison
+    from onnxlint_cmsis.runtimes.host.comparison import HostComparison
 
 
 # The cells of a layer's row as text.
@@ -544,7 +544,7 @@ def _hosts(report: LayersReport) -> dict[str, object]:
     """What was asked of runtimes of a desktop as plain data."""
     if not report.hosts:
         return {}
-    from onnxlint_cmsis.runtimes.host import fields
+    from onnxlint_cmsis.runtimes.host.comparison import fields
 
     return {"hosts": [fields(comparison) for comparison in report.hosts]}
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.runtimes.runtime import MemoryReport, MethodMemory
+    from onnxlint_cmsis.runtimes.memory_report import MemoryReport, MethodMemory
 
 
 DESCRIPTION = (

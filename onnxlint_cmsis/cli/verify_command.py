@@ -20,7 +20,8 @@ from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.json_report import plain_data
 from onnxlint_cmsis.output.plain import json_text, wrapped
-from onnxlint_cmsis.runtimes.host import LITERT, misread_bias, unsteady
+from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
+from onnxlint_cmsis.runtimes.host.hosts import LITERT
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 
 if TYPE_CHECKING:

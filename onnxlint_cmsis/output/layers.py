@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.output.plain import name_in_c
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layer_totals import Total
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.runtimes.host import Bound, HostComparison
+    from onnxlint_cmsis.runtimes.host.bounds import Bound
+    from onnxlint_cmsis.runtimes.host.comparison import HostComparison
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.runtimes.tflm.arena import ALIGNMENT
+from onnxlint_cmsis.runtimes.tflm.planner import ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,9 @@ from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
 from onnxlint_cmsis.runtimes.executorch.plan import PLANS
-from onnxlint_cmsis.runtimes.runtime import NAMES, USUAL_CAUSES, RuntimeVerdict, kind_of
+from onnxlint_cmsis.runtimes.outcome import USUAL_CAUSES, RuntimeVerdict
+from onnxlint_cmsis.runtimes.remark import kind_of
+from onnxlint_cmsis.runtimes.runtime import NAMES
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.sizes import STATED

@@ -10,7 +10,7 @@ from onnxlint_cmsis.config.files import ConfigError
 from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import FloatCall
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from support.goldens import Told
 from support.linter import analysed, fixed, layered, linted
 from support.models import read, text

@@ -30,7 +30,7 @@ from onnxlint_cmsis.ground.types import Dims, KernelCall
 from onnxlint_cmsis.lower.dims import NO_DIMS
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.softmax import SOFTMAX_OUTPUT
-from onnxlint_cmsis.runtimes.host import softmax_wide_steps
+from onnxlint_cmsis.runtimes.host.onnx_runtime import softmax_wide_steps
 from support import paths
 from support.firmware_runs import data, needs_firmware
 from support.goldens import Told

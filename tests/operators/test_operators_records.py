@@ -21,7 +21,7 @@ from onnxlint_cmsis.operators.curve import CURVES
 from onnxlint_cmsis.operators.new_lane import AS_READ, NewElement, NewLane
 from onnxlint_cmsis.operators.pact import PACT
 from onnxlint_cmsis.operators.record import Operator
-from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from support.operator_records import ONNX_RECORDS, TFLITE_RECORDS, answers_or_declines_new_lane, record_id
 

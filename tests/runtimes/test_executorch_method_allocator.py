@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.runtimes.runtime import MethodMemory
+from onnxlint_cmsis.runtimes.memory_report import MethodMemory
 from support.linter import analysed, target_of
 from support.pte_writer import PteWriter
 

@@ -10,7 +10,8 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, ProgramRow
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, runtime_of
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import runtime_of
 from support.goldens import Told
 from support.linter import target_of
 from support.pte_writer import NHWC, PteWriter

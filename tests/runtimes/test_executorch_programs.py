@@ -14,7 +14,8 @@ from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, export_for
 from onnxlint_cmsis.runtimes.executorch.plan import written
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, RuntimeVerdict, runtime_of
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, runtime_of
 from support.goldens import Told
 from support.pte_writer import NHWC, PteWriter
 

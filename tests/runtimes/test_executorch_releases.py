@@ -12,7 +12,8 @@ from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, Level, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import EXECUTE, LOAD, Interpretation, ProgramRow
 from onnxlint_cmsis.runtimes.executorch.kernels import KERNELS, kernel_of
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, RuntimeVerdict, runtime_of
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, runtime_of
 from support.paths import SHARED
 from support.pte_writer import PteWriter
 

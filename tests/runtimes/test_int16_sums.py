@@ -13,7 +13,8 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, SHORT, adds_in_blocks, cost, products_in_32_bits
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level
-from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild, build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths

@@ -7,7 +7,8 @@ import pytest
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret, not_read
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, PLAIN
 from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM, LIMITS, NEW_OPERATORS

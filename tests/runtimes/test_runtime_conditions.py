@@ -16,15 +16,11 @@ from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.decision import Verdict
-from onnxlint_cmsis.runtimes.conditions import PARTITIONED, JudgedLayer, conditions_of
-from onnxlint_cmsis.runtimes.runtime import (
-    STATUS_OF_TFLM,
-    Runtime,
-    RuntimeVerdict,
-    runtime_notes,
-    runtime_of,
-    status_text,
-)
+from onnxlint_cmsis.runtimes.conditions import JudgedLayer, conditions_of
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
+from onnxlint_cmsis.runtimes.status import STATUS_OF_TFLM, status_text
+from onnxlint_cmsis.runtimes.tvm import PARTITIONED
 from support.linter import target_of
 from support.models import one_node, text
 from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
@@ -462,7 +458,7 @@ def test_a_scale_is_not_taken_for_an_operand(runtime: str, op_type: str) -> None
 
 
 def test_operands_are_those_of_the_operators_record() -> None:
-    from onnxlint_cmsis.runtimes.runtime import LayerFacts
+    from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 
     for op_type in ("QLinearAdd", "QLinearMul", "QLinearConcat"):
         analysis = analysed(in_operator_format(op_type), runtime_of("tflm"))

@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.runtime import TflmBuild, runtime_of
-from onnxlint_cmsis.runtimes.tflm.arena import ARENA, OPERATORS, Lifetimes, PlannedBuffer, TooManySteps, place
-from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
-from onnxlint_cmsis.runtimes.tflm.preparation import resource_variables
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
+from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
+from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
 from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM, LIMITS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
+from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
+from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
 from support.linter import target_of
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write

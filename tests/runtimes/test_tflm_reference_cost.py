@@ -16,7 +16,7 @@ from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.reference_cost import (
     ReferenceCall,
     instruction_table,

@@ -9,8 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.runtime import BY_MODE, TFLITE_NAMES, RuntimeVerdict, build_for, runtime_of
-from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS, interpret
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflite_names import BY_MODE, TFLITE_NAMES
+from onnxlint_cmsis.runtimes.tflm.build import build_for
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS

@@ -8,7 +8,8 @@ import json
 import pytest
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict, TflmBuild
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport

@@ -7,7 +7,7 @@ import pytest
 
 from onnxlint_cmsis.fixers.proof.litert_process import runnable
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.host import REFERENCE
+from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from support.host_agreement import Device, litert, random_values
 from support.linter import analysed, linted
 from support.paths import SHARED

@@ -8,7 +8,8 @@ import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.runtime import TflmBuild, build_for, runtime_of
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild, build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator, TflmReport
 from support.linter import linted, target_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.runtimes.tflm.interpret import KERNELS
-from onnxlint_cmsis.runtimes.tflm.preparation import HIGHEST_VERSION
+from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
+from onnxlint_cmsis.runtimes.tflm.versions import HIGHEST_VERSION
 from support.linter import linted
 from support.tflite_models import one_operator, streaming_model, tensor
 from support.tflite_writer import write

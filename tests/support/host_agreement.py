@@ -24,7 +24,8 @@ from onnxlint_cmsis.fixers.proof.litert_process import runnable
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
 from onnxlint_cmsis.formats.tflite.one_operator import one_operator
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
-from onnxlint_cmsis.runtimes.host import LITERT, REFERENCE, Host, HostComparison, against
+from onnxlint_cmsis.runtimes.host.comparison import HostComparison, against
+from onnxlint_cmsis.runtimes.host.hosts import LITERT, REFERENCE, Host
 
 ARENA = 16 << 20
 Array = np.ndarray[Any, Any]

@@ -29,7 +29,8 @@ from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.model.model_error import ModelError
-from onnxlint_cmsis.runtimes.host import REFERENCE, misread_bias, unsteady
+from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
+from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support.linter import target_of
 from support.tflite_edits import edited

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support.linter import target_of
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite, to_graph
-from onnxlint_cmsis.runtimes.host import REFERENCE, against
-from onnxlint_cmsis.runtimes.runtime import TflmBuild
+from onnxlint_cmsis.runtimes.host.comparison import against
+from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support.linter import target_of

@@ -18,7 +18,7 @@ from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.runtimes.runtime import RuntimeRemark
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 RULE = Rule(
     code="CNN404",

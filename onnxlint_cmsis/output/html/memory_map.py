@@ -9,7 +9,7 @@ from onnxlint_cmsis.output.plain import markup
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnxlint_cmsis.runtimes.runtime import Arena, BufferLife
+    from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife
 
 
 HIGH, FOOT = 200, 18

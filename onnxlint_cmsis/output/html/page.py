@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.output.html.report_input import ReportInput
-    from onnxlint_cmsis.runtimes.runtime import MemoryReport
+    from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
 
 TEMPLATES = Path(__file__).parent.parent / "templates"

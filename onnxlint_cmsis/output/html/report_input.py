@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.output.comparison import ModelVersion
-    from onnxlint_cmsis.runtimes.runtime import MemoryReport
+    from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
 
 MOST = 600

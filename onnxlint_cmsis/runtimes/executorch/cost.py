@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cmsis_nn.library import COMPILER
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.ground.types import Isa, Target
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, Turns, instructions_of, steps_up
+from onnxlint_cmsis.runtimes.interpretation import Turns, instructions_of, steps_up
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 from onnxlint_cmsis.runtimes.tflm.reference_cost import measured_own_code
 
 if TYPE_CHECKING:

@@ -44,20 +44,11 @@ from onnxlint_cmsis.runtimes.executorch.portable import trouble
 from onnxlint_cmsis.runtimes.executorch.portable_operators import lacks_kernel
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
-from onnxlint_cmsis.runtimes.runtime import (
-    NOT_REVIEWED,
-    USUAL_CAUSES,
-    Arena,
-    BufferLife,
-    FileOperator,
-    LayerScratch,
-    MemoryReport,
-    Runtime,
-    RuntimeRemark,
-    RuntimeVerdict,
-    layer_of,
-    named,
-)
+from onnxlint_cmsis.runtimes.interpretation import FileOperator, layer_of
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
+from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
+from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
+from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
 @dataclass(frozen=True)

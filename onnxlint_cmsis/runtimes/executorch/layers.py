@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
 from onnxlint_cmsis.runtimes.executorch.kernels import SWAPPED
-from onnxlint_cmsis.runtimes.runtime import NOT_REVIEWED, ConditionRow, LayerFacts, RuntimeVerdict, always
+from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, RuntimeVerdict
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 PAIRS = ("ADD", "MUL")
@@ -52,7 +54,6 @@ def _counts_its_padding(facts: LayerFacts) -> bool:
 
 
 NULL_POINTER = "its kernel hands a null pointer over as scratch, and arm_avgpool_s8 returns an error for want of one"
-
 
 EXECUTORCH_ROWS = (
     ConditionRow(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.program import Method, PteTensor, ValueList
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.runtime import MethodMemory
+from onnxlint_cmsis.runtimes.memory_report import MethodMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

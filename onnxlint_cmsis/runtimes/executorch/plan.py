@@ -14,14 +14,13 @@ from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Pair, Target
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR, Handed, Kernel
-from onnxlint_cmsis.runtimes.runtime import Runtime, RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import Runtime
 
 BLOCK = 124
 """Channels that arm_depthwise_conv_s8_opt takes at once on MVE (CH_IN_BLOCK_MVE)."""
 COLUMNS = 4
 """Results of one pass of the kernels for MVE, each with its inputs in scratch."""
-
-
 PLANS = ("plan", "overrun", "short-plan")
 """Causes of findings about a plan: what comes of it, where other memory is overwritten, and where that is not known."""
 NO_BUFFER = "buffer"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from onnxlint_cmsis.formats.pte.program import PteTensor, Value, ValueList
 from onnxlint_cmsis.formats.pte.to_graph import ProgramCall
 from onnxlint_cmsis.runtimes.executorch.unchecked import moved_axes
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 ONE_ORDER = frozenset(
     f"aten::{name}"

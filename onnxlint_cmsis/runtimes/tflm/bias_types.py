@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from onnxlint_cmsis.runtimes.tflm.preparation import BITS, OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
 
 

@@ -32,7 +32,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
     with_steps,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import INTEGER, OperatorView, Preparation
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     CONVOLUTION_SCALES,
     DEPTHWISE_SCALES,
@@ -149,13 +150,11 @@ CONV = in_file(
     ignored_point(":143"),
 )  # fmt: skip
 
-
 SUMS_OF_INT32 = (
     Row(f"{INNER}/conv.h:191", WRONG, where(DATA, INT16, sums_with_int32_bias), cause="sums"),
     Row(f"{INNER}/conv.h:191", WRONG, where(DATA, INT16, sums_without_bias), until=INT64_SUMS, cause="sums"),
 )
 """Of reference code, whose accumulator has the type of the bias (integer_ops/fully_connected.h:107 in dense layers)."""
-
 
 CONV_PLAIN = in_file(
     "conv_common.cc",
@@ -198,7 +197,6 @@ def prepare_conv(p: Preparation) -> None:
 
 _FORGOTTEN = Row("tensorflow/lite/micro/micro_allocator.cc:843", HALTS_PREPARE, forgotten_bias, cause="bias")
 
-
 DEPTHWISE = in_file(
     "cmsis_nn/depthwise_conv.cc",
     {70: given(DATA), 73: given(FILTER), 76: given(OUTPUT)},
@@ -218,7 +216,6 @@ DEPTHWISE = in_file(
         sure=False,
     )),
 )  # fmt: skip
-
 
 DEPTHWISE_PLAIN = in_file(
     "depthwise_conv_common.cc",
@@ -274,7 +271,6 @@ TRANSPOSED = in_file(
         cause="activation-type", layer=INT8_ALONE),
     not_yet("cmsis_nn/transpose_conv.cc", "2023-11-07"),
 )  # fmt: skip
-
 
 TRANSPOSED_PLAIN = in_file(
     "transpose_conv.cc",

@@ -31,16 +31,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     unless,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    INTEGER,
-    OperatorView,
-    Preparation,
-    Unpredictable,
-    activation_dims,
-    quantized,
-    tensor_bytes,
-    zero_point,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import DENSE_ACTIVATION, DENSE_BIAS, Row, rows
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, OfLayer, condition
@@ -56,20 +48,13 @@ from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     not_yet,
     weighted_types,
 )
+from onnxlint_cmsis.runtimes.tflm.windows import activation_dims
 
 EVAL_TENSOR_BYTES = 12
-
-
 SHAPE_BYTES = 4
-
-
 QUANTIZATION_BYTES = 28
 """OpDataBatchMatmul's quantization (K/batch_matmul.h)."""
-
-
 INT32_BIAS = "the bias is int32 and the kernel reads it as int64"
-
-
 PER_CHANNEL_DENSE = "2024-09-27"
 """Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
 
@@ -168,7 +153,6 @@ DENSE_QUANTIZATION = tuple(
 )  # fmt: skip
 """CalculateOpDataFullyConnected, which float layers leave at once."""
 
-
 DENSE = in_file(
     "cmsis_nn/fully_connected.cc",
     {65: given(DATA), 68: given(FILTER), 73: given(OUTPUT)},
@@ -192,7 +176,6 @@ DENSE = in_file(
         "its weights have a scale for each output, and the kernel of this revision takes one", sure=False
     )),
 )  # fmt: skip
-
 
 DENSE_PLAIN = in_file(
     "fully_connected.cc",
@@ -264,7 +247,6 @@ def collapsed(view: OperatorView) -> str:
 
 _COLLAPSED = Row("batch_matmul.cc:365", WRONG, collapsed, until="2026-04-09")
 
-
 PRODUCTS = in_file(
     "cmsis_nn/batch_matmul.cc",
     {199: given(LEFT), 202: given(SECOND), 205: given(OUTPUT)},
@@ -281,7 +263,6 @@ PRODUCTS = in_file(
         layer=OfLayer("the kernel of this revision exchanges rows and columns of the first operand's "
                       "shape", sure=False)),
 )  # fmt: skip
-
 
 PRODUCTS_PLAIN = in_file(
     "batch_matmul.cc",

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, route
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.model.graph import StoredQuantization
-from onnxlint_cmsis.runtimes.runtime import Runtime, TflmBuild
+from onnxlint_cmsis.runtimes.runtime import Runtime
+from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import kernel_of
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView, Preparation
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")

@@ -14,17 +14,13 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, T
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.model.graph import StoredQuantization
-from onnxlint_cmsis.runtimes.runtime import (
-    NOT_REVIEWED,
-    RECURRENT,
-    USUAL_CAUSES,
-    ConditionRow,
-    LayerFacts,
-    RuntimeVerdict,
-    always,
-)
+from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
+from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
+from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
-from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import K, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import broken
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, reviewed_revision

@@ -30,25 +30,18 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     typed,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    NO_FILTER,
-    OperatorView,
-    Preparation,
-    Unpredictable,
-    activation_dims,
-    scale,
-    zero_point,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import PADDED, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, not_yet, other_type, same
+from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, activation_dims
 
 AMOUNTS, ORDER, FILL = (
     KernelOperand(1, "its paddings"),
     KernelOperand(1, "its order of axes"),
     KernelOperand(2, "its value"),
 )
-
 
 MOVES_SINCE = "2025-03-20"
 
@@ -103,7 +96,6 @@ def order_within(view: OperatorView) -> str:
 
 TOO_MANY_AXES = OfLayer("five dimensions are the most that Prepare takes")
 
-
 PAD_PLAIN = in_file(
     "pad_common.cc",
     {
@@ -128,7 +120,6 @@ PAD_PLAIN = in_file(
     *PADDED,
 )  # fmt: skip
 
-
 PAD = in_file(
     "cmsis_nn/pad.cc",
     in_float(":88"),
@@ -142,7 +133,6 @@ PAD = in_file(
     not_yet("cmsis_nn/pad.cc", MOVES_SINCE),
     other_type(":109", DATA, "INT8", layer=INT8_ALONE),
 )  # fmt: skip
-
 
 ORDERED = in_file(
     "transpose_common.cc",
@@ -158,9 +148,7 @@ ORDERED = in_file(
     Row(":41", WRONG, typed(ORDER, "INT32")),
 )  # fmt: skip
 
-
 TRANSPOSE_PLAIN = (*ORDERED, Row("transpose.cc:65", INVOKE, typed(DATA, *NUMBERS)))
-
 
 TRANSPOSE = in_file(
     "cmsis_nn/transpose.cc",

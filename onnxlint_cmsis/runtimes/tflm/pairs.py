@@ -30,7 +30,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
     with_steps,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import INTEGER, OperatorView, Preparation, activation_dims
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     FUSED_ACTIVATION,
     LARGEST,
@@ -44,10 +45,9 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import (
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, int16_points, not_yet, other_type
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, as_many_elements
+from onnxlint_cmsis.runtimes.tflm.windows import activation_dims
 
 BROADCAST = OfLayer("the shapes of its operands differ")
-
-
 INT32_SUMS = "2023-03-30"
 """Day from which ADD takes int32 (pull request 1847)."""
 
@@ -86,7 +86,6 @@ ADD = in_file(
     Row(":229", WRONG, where(OUTPUT, ("INT32",), no_activation)),
 )  # fmt: skip
 
-
 ADD_PLAIN = in_file(
     "add_common.cc",
     {88: given(LEFT), 91: given(SECOND), 94: given(OUTPUT)},
@@ -99,7 +98,6 @@ ADD_PLAIN = in_file(
     *(Row("add.cc:181", WRONG, same_type(operand, OUTPUT)) for operand in (LEFT, SECOND)),
 )
 
-
 MUL_PLAIN = in_file(
     "mul_common.cc",
     {44: given(LEFT), 47: given(SECOND), 50: given(OUTPUT), 55: same_type(LEFT, SECOND)},
@@ -110,7 +108,6 @@ MUL_PLAIN = in_file(
     ),
     *MULTIPLIED,
 )
-
 
 MUL = (*MUL_PLAIN, *_pairs("cmsis_nn/mul.cc:123", "cmsis_nn/mul.cc:171"))
 
@@ -138,7 +135,6 @@ def taken_for_one_value(view: OperatorView) -> str:
 
 _EXTREMES_SINCE, _ANY_RANK = "2025-02-05", "2026-05-27"
 
-
 EXTREMES_PLAIN = in_file(
     "maximum_minimum.h",
     *(Row(f":{line}", INVOKE, touched(operand)) for line, operand in ((43, LEFT), (44, SECOND), (45, OUTPUT))),
@@ -148,7 +144,6 @@ EXTREMES_PLAIN = in_file(
     ),
     Row(COUNTED, ABORTS_INVOKE, as_many_elements("INT8", same_rank=True)),
 )
-
 
 EXTREMES = in_file(
     "cmsis_nn/maximum_minimum.cc",

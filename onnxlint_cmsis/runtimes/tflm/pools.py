@@ -26,15 +26,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     unless,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    INTEGER,
-    NO_FILTER,
-    OperatorView,
-    Preparation,
-    scale,
-    single,
-    zero_point,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     INT16_POINT,
     POOLED_ACTIVATION,
@@ -45,15 +38,12 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import (
 )
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import dims, images, in_float, same, slide
+from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 
 LUT_BYTES = 513 * 2
 """One of the two tables of the int16 softmax."""
-
-
 INT16_POOLS = "2023-01-17"
 """Day from which pools take int16 (pull request 1591)."""
-
-
 POOL_CHECKS = "2025-04-04"
 """Day from which pools check scales."""
 
@@ -77,7 +67,6 @@ def first_image(view: OperatorView) -> str:
 
 _UNEQUAL = OfLayer("input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
 
-
 POOL_PLAIN = in_file(
     "pooling_common.cc",
     {61: given(DATA), 64: given(OUTPUT)},
@@ -87,7 +76,6 @@ POOL_PLAIN = in_file(
     Row(":86", PREPARE, typed(DATA, *NUMBERS)),
     int16_until("pooling.cc", INT16_POOLS),
 )
-
 
 POOL = in_file(
     "cmsis_nn/pooling.cc",
@@ -176,7 +164,6 @@ SOFTMAX = in_file(
     in_float(":98"),
     *SOFTMAX_STEPS,
 )  # fmt: skip
-
 
 SOFTMAX_PLAIN = in_file(
     "softmax_common.cc",

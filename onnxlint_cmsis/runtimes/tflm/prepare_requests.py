@@ -7,15 +7,8 @@ from functools import partial
 from math import prod
 
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import SCRATCH_AXES
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    INTEGER,
-    FailedCheck,
-    OperatorView,
-    Preparation,
-    Refused,
-    Stage,
-    Unpredictable,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
 
@@ -57,8 +50,6 @@ def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
 
 
 WORD = 4
-
-
 INT8_ADD_N, INT8_CUMSUM, INT8_LOG_SOFTMAX = 40, 36, 28
 """Data of the int8 form (K/add_n.cc, K/cumsum.cc, K/log_softmax.cc)."""
 

@@ -17,31 +17,21 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     typed,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    BITS,
-    INTEGER,
-    NO_FILTER,
-    OperatorView,
-    Preparation,
-    Refused,
-    Stage,
-    Unpredictable,
-    scale,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, INTEGER, OperatorView, scale
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import REFERENCE, Row, asked_since, checks
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, in_float
+from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 
 LSTM_GATES = 8
 """Four gates, each with the sums of its input weights and of its recurrent weights."""
-
 
 TIMES, BIAS, STATE = (
     KernelOperand(2, "its weights of time"),
     KernelOperand(3, "its bias"),
     KernelOperand(4, "its state"),
 )
-
 
 HIDDEN, CELL = KernelOperand(18, "its hidden state"), KernelOperand(19, "its cell state")
 
@@ -145,7 +135,6 @@ LSTM = in_file(
     Row(":438", REFERENCE, lambda v: "" if DATA.of(v).elem_type in INTEGER and CELL.of(v).elem_type == "INT16" else
         "float", cause="float"),
 )  # fmt: skip
-
 
 LSTM_PLAIN = in_file(
     "unidirectional_sequence_lstm.cc",

@@ -115,20 +115,12 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
     with_steps,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import (
-    INTEGER,
-    OperatorView,
-    Preparation,
-    Unpredictable,
-    quantized,
-    single,
-)
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, single
+from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import WORD
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
 
 REFERENCE = KernelOutcome.REFERENCE
-
-
 Row = KernelLimit
 
 
@@ -188,7 +180,6 @@ _ELEMENTWISE = (
 )  # fmt: skip
 """GenericPrepare, which takes every type: its test of the type asks whether a function pointer is set."""
 
-
 _ABS_RSQRT = (
     *checks("elementwise.cc", {
         105: inputs(1), 106: outputs, 108: given(DATA), 110: given(OUTPUT), 111: same_type(DATA, OUTPUT),
@@ -204,10 +195,7 @@ _ABS_RSQRT = (
     *checks("elementwise.cc", {149: where(DATA, INT16, pointed(DATA, 0)), 150: where(DATA, INT16, pointed(OUTPUT, 0))}),
 )  # fmt: skip
 
-
 _SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")
-
-
 _STRETCHED = Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, plain_if_stretched(4), until=ANY_RANK, cause="broadcast")
 """Until that day, operands of different shapes were taken for four axes."""
 
@@ -237,7 +225,6 @@ def _reduction(*, types: tuple[str, ...], types_at: int, same_at: int = 0) -> tu
 _FEW_AXES = Row("reduce_common.cc:298", WRONG, few_axes, "", "", SCRATCH_AXES, "", OfLayer(
     "more than two axes are reduced, and the kernel of this revision has room for two on its stack", sure=False
 ))  # fmt: skip
-
 
 _EXTREME = (
     *_reduction(types=MOVED, types_at=188, same_at=149),
@@ -284,14 +271,9 @@ def _unwritten(view: OperatorView, rule: Condition) -> str:
 
 
 _STEPS_OF_OUTPUT = all_inputs(lambda operand: same_steps(operand, OUTPUT))
-
-
 _CONCAT_CHECKS = "2024-12-16"
 """Day from which concatenations check scales."""
-
-
 INT16_POINT = OfLayer("int16 activations have a zero-point other than 0", (Cause.ZERO_POINT_S16,))
-
 
 _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ABS", (*_ABS_RSQRT, Row("elementwise.cc:318", INVOKE, typed(DATA, *NUMBERS)))),
@@ -679,7 +661,6 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
 )  # fmt: skip
 """Operators and the checks of their kernels, in the order of names."""
 
-
 NEW_OPERATORS = {
     "EMBEDDING_LOOKUP": "2023-07-26",
     "BATCH_MATMUL": "2023-09-06",
@@ -724,8 +705,6 @@ def known_decoding(view: OperatorView) -> str:
 
 DECODE_STATES = {0: 36, 1: 28, 2: 40}
 """Bytes of DecodeStateLut, DecodeStateHuffman and DecodeStatePrune by the kind of decoding (K/decode_state.h:78)."""
-
-
 PRUNE = 2
 
 
@@ -782,16 +761,10 @@ def decode(p: Preparation) -> None:
 
 LIMITS: dict[str, tuple[KernelLimit, ...]] = {op: rows for ops, rows in _TABLE for op in ops.split()}
 """Checks of every operator that runs reference code; a resolver can add these operators and those of CMSIS-NN."""
-
-
 SIZED = Row("tensorflow/lite/micro/memory_helpers.cc:47", PREPARE, sized)
 """A check of the allocator, for every operator."""
-
-
 DYNAMIC = Row("tensorflow/lite/micro/micro_interpreter_graph.cc:167", PREPARE, dynamic, since="2025-08-22")
 """A check of the interpreter behind every Prepare."""
-
-
 SOFTMAX_RANGE = (Row(ABOVE_ONE, ABORTS_PREPARE, where(DATA, INT8, above_one)),)
 """K/softmax_common.cc, CalculateSoftmaxParams, behind its checks."""
 
@@ -820,38 +793,24 @@ def _scales(data: KernelOperand, axis: int) -> tuple[KernelLimit, ...]:
 
 CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES = _scales(DATA, 0), _scales(DATA, 3), _scales(THIRD, 0)
 """Of CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV, whose third input is the data."""
-
-
 PADDED = (Row("pad.cc:100", INVOKE, typed(DATA, *NUMBERS, "INT32")),)
 """Eval of PAD and PADV2, in K/cmsis_nn/pad.cc:129 too."""
-
-
 MULTIPLIED = (Row("mul.cc:55", INVOKE, typed(LEFT, *NUMBERS, "INT32")),)
 """Eval of MUL, in K/cmsis_nn/mul.cc:128 too."""
-
-
 LARGEST = (Row("maximum_minimum.cc:55", INVOKE, typed(OUTPUT, *NUMBERS, *INDEX_TYPES)),)
 """Eval of MAXIMUM and MINIMUM, in K/cmsis_nn/maximum_minimum.cc too."""
-
-
 DENSE_BIAS = (Row(f"{UTIL}:322", PREPARE, bias_fits),)
 """GetQuantizedConvolutionMultipler, of a dense layer with one scale."""
-
-
 FUSED_ACTIVATION = (Row(ACTIVATION, PREPARE, activation_fits),)
 """CalculateActivationRangeQuantized."""
-
-
 DENSE_ACTIVATION = (Row(f"{UTIL}:405", PREPARE, typed(OUTPUT, *INTEGER, "UINT8")), *FUSED_ACTIVATION)
 """The same for a dense layer, whose type it asks for too."""
-
 
 POOLED_ACTIVATION = (
     Row(f"{UTIL}:405", WRONG, typed(OUTPUT, *INTEGER, "UINT8")),
     Row(ACTIVATION, WRONG, activation_fits),
 )
 """The same in K/pooling_common.cc:82, which drops the error."""
-
 
 SUM_FACTORS = (
     Row(BELOW_ONE, ABORTS_PREPARE, where(OUTPUT, INTEGER, pair_factors(float))),

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS, integer_build, is_measured
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.operands import operands_of
-from onnxlint_cmsis.runtimes.runtime import TFLM, RuntimeVerdict, tflite_name
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.runtime import TFLM
+from onnxlint_cmsis.runtimes.tflite_names import tflite_name
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.reference_turns import ReferenceCall, turns_of
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST
 

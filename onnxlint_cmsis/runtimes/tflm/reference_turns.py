@@ -13,8 +13,8 @@ from typing import Any
 from onnxlint_cmsis.cmsis_nn.library import LONGEST, AxisSizes, Plane, plane
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Pair
-from onnxlint_cmsis.runtimes.runtime import steps_up
-from onnxlint_cmsis.runtimes.tflm.preparation import window
+from onnxlint_cmsis.runtimes.interpretation import steps_up
+from onnxlint_cmsis.runtimes.tflm.windows import window
 
 Turns = dict[str, int]
 """Part of a kernel to how often it runs."""

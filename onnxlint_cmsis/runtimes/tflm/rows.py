@@ -10,15 +10,14 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
-from onnxlint_cmsis.runtimes.tflm.preparation import K, OperatorView, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import K, Unpredictable
 
 Condition = Callable[[OperatorView], str]
 """What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
 
 Raises Unpredictable where the kernel reads a tensor that is not there.
 """
-
-
 P = ParamSpec("P")
 
 

@@ -23,25 +23,18 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     unless,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import INTEGER, NO_FILTER, OperatorView, Unpredictable, window
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import INT16_POINT, REFERENCE, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, window
 
 ACTIVATIONS = ("FLOAT32", "INT16", "INT8")
-
-
 PAIRS = (("FLOAT32", "FLOAT32"), ("INT16", "INT8"), ("INT8", "INT4"), ("INT8", "INT8"))
 """Element types of input and filter that layers with weights take."""
-
-
 FILTER, IMAGE = KernelOperand(1, "its filter"), KernelOperand(2, "its input")
-
-
 WITHOUT = "the build has no CMSIS-NN"
-
-
 IN_FLOAT = OfLayer("it computes in float", (Cause.FLOAT, Cause.FLOAT_RESULT), Level.NOTE)
-
 
 HYBRID = OfLayer(
     "its activations get their scale at run time, of which converters make hybrid layers",
@@ -49,25 +42,16 @@ HYBRID = OfLayer(
     sure=False,
 )
 
-
 FILTER_POINT = OfLayer("the kernel neither checks nor uses the zero-point of the weights", (Cause.WEIGHT_ZERO_POINT,))
-
-
 READ_FILTER_POINT = FILTER_POINT._replace(reason=f"{FILTER_POINT.reason}, as was read and not run", sure=False)
-
 
 SEVERAL_SCALES = OfLayer(
     "its weights have a scale for each output, which int8 activations with int8 weights alone may have",
     (Cause.WEIGHT_SCALES,),
 )
 
-
 INT8_ALONE = OfLayer("{op} has a CMSIS-NN kernel for int8 alone")
-
-
 NOT_YET = OfLayer("{op} has no CMSIS-NN kernel in this revision", level=Level.NOTE)
-
-
 NO_INT16 = OfLayer("{op} of this revision takes no int16", sure=False)
 
 

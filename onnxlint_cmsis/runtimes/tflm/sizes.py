@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.result_sizes import MisfitError, NotComputedError, Shape, computed_sizes
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
 

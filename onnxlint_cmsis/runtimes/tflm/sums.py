@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.lower.sums import SumBound, SumTerms, left_shifts
-from onnxlint_cmsis.runtimes.tflm.preparation import OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from onnxlint_cmsis.runtimes.runtime import NOT_REVIEWED
+from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
     INT16,
@@ -21,7 +21,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
     with_steps,
 )
-from onnxlint_cmsis.runtimes.tflm.preparation import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter
 

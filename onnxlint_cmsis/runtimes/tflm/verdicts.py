@@ -8,9 +8,11 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, operator_la
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
-from onnxlint_cmsis.runtimes.runtime import RuntimeVerdict
-from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory, operator_bytes
-from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, OperatorView, Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage
+from onnxlint_cmsis.runtimes.tflm.structures import operator_bytes
 
 STAGES = ("registration", *(stage.value for stage in Stage))
 """Stages at which a model stops, in order."""
@@ -164,3 +166,7 @@ def halt(p: Preparation, stage: Stage) -> FailedCheck | None:
     checks = [p.halted] if p.halted and p.halted.stage is stage else []
     checks += [check for check in p.failed_checks if check.stage is stage and p.build.checks]
     return checks[0]._replace(reason=f"a check does not hold: {checks[0].reason}") if checks else None
+
+
+OPEN_SIZE = "open-size"
+"""Cause of an operator whose sizes are placeholders, of which the rule on open sizes tells."""

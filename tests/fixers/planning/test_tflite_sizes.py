@@ -18,7 +18,8 @@ from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.model.axes import Axis, AxisForm, resized
 from onnxlint_cmsis.model.graph import TFLITE, Node
-from onnxlint_cmsis.runtimes.runtime import build_for, runtime_of
+from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support import linter, paths
 from support.draws import draws

@@ -1,0 +1,201 @@
+"""A `.tflite` file with what TensorFlow Lite Micro does with it, for some targets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from onnxlint_cmsis.formats.tflite.arrays import stored_bytes
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
+from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.node_location import node_location
+from onnxlint_cmsis.runtimes.interpretation import FileOperator
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
+from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.runtimes.remark import RuntimeRemark
+from onnxlint_cmsis.runtimes.runtime import Runtime
+from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
+from onnxlint_cmsis.runtimes.tflm.buffer_names import buffer_names, buffer_writers, label_of
+from onnxlint_cmsis.runtimes.tflm.build import build_for
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.remarks import remarks, version_remarks
+from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
+from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+
+WITHOUT_CMSIS_NN = "The build has reference code alone and no CMSIS-NN (cmsis-nn-build = NONE)."
+
+
+class Interpretation:
+    """What TensorFlow Lite Micro does with a file, in builds for some targets."""
+
+    def __init__(self, loaded: LoadedTflite, targets: tuple[Target, ...], runtime: Runtime, build: str) -> None:
+        """Take the file; `build` is SPEED, SIZE or NONE."""
+        self.file = loaded.file
+        """The file as plain data."""
+        self._graph = loaded.graph
+        self.targets = targets
+        """CPUs with release and compiler."""
+        self._runtime = runtime
+        self._build = build
+        self._reports: dict[tuple[Target, bool], TflmReport] = {}
+
+    def report(self, target: Target, *, checks: bool = True) -> TflmReport:
+        """What becomes of the file on a target; `checks` is False for a build with NDEBUG."""
+        if (target, checks) not in self._reports:
+            build = build_for(self._runtime, target, self._build, checks=checks)
+            self._reports[target, checks] = interpret(self.file, build)
+        return self._reports[target, checks]
+
+    def stop(self, target: Target) -> str:
+        """What stops the model in every build for a target, as words; empty where a build runs it."""
+        return self.report(target, checks=False).stop
+
+    @cached_property
+    def nodes(self) -> list[Node | None]:
+        """The graph's node of every operator, subgraph by subgraph; None in those that the main one never runs."""
+        by_offset = {node.offset: node for node in self._graph.nodes}
+        return [by_offset.get(operator.span.offset) for _, _, operator in self.file.operators()]
+
+    @cached_property
+    def views(self) -> list[OperatorView]:
+        """Every operator with its tensors, subgraph by subgraph."""
+        rows = self.file.operators()
+        return [OperatorView(self.file, self.file.subgraphs[graph], operator, index) for graph, index, operator in rows]
+
+    def operators(self, target: Target) -> tuple[FileOperator, ...]:
+        """What becomes of each operator in a build with checks, in file order."""
+        operators = []
+        for row, node in zip(self.report(target).operators, self.nodes, strict=True):
+            if node is not None:
+                tensor = next(iter(node.outputs), "")
+            else:
+                subgraph = self.file.subgraphs[row.subgraph]
+                written = [subgraph.tensors[number].name for number in subgraph.operators[row.index].outputs[:1]]
+                tensor = f"subgraph{row.subgraph}/{written[0]}" if written else ""
+            operators.append(FileOperator(row, node, tensor))
+        return tuple(operators)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The calls that are made in a build without checks, in which there are more; the same on every target."""
+        rows = self.report(self.targets[0], checks=False).operators
+        records = [lowered_layer(self._graph, node, row) for row, node in zip(rows, self.nodes, strict=True) if node]
+        return Lowered(tuple(record for record in records if record is not None))
+
+    @cached_property
+    def places(self) -> list[Location]:
+        """Where each operator is; one that the main subgraph never runs by its number alone."""
+        path = self._graph.path
+        return [
+            node_location(path, node) if node else Location(path, row.label, row.op, graph=f"subgraph {row.subgraph}")
+            for row, node in zip(self.report(self.targets[0]).operators, self.nodes, strict=True)
+        ]
+
+    @cached_property
+    def remarks(self) -> tuple[RuntimeRemark, ...]:
+        """What is to be said of the runtime and the operators, target by target."""
+        told: list[RuntimeRemark] = []
+        for target in self.targets:
+            strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
+            told += remarks(strict, lax, self.places, target.label)
+        price = self.float_price
+        if price:
+            told = [row._replace(message=f"{row.message} {price}") if row.cause == "float" else row for row in told]
+        return (*told, *version_remarks(self.file, self.places, tuple(target.label for target in self.targets)))
+
+    @cached_property
+    def float_price(self) -> str:
+        """How many times the instructions of int8 the layers with weights in float take, as a sentence; else empty."""
+        rows = zip(self.report(self.targets[0], checks=False).operators, self.views, strict=True)
+        views = [view for row, view in rows if row.verdict is RuntimeVerdict.REFERENCE and row.cause == "float"]
+        if not views:
+            return ""
+        from onnxlint_cmsis.runtimes.tflm.float_price import times_int8
+
+        told: dict[str, str] = {}
+        for target in self.targets:
+            build = build_for(self._runtime, target, self._build, checks=False)
+            times = times_int8(views, target, build, self._runtime)
+            if times and not self.stop(target):
+                low, high = (f"{number:.2g}" if number < 10 else f"{number:.0f}" for number in times)
+                told[target.cpu] = low if low == high else f"{low} to {high}"
+        where = ", ".join(f"{times} times on {cpu}" for cpu, times in told.items())
+        return f"Its layers with weights take more instructions than in int8: {where}." if where else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note that no function of CMSIS-NN is called, where the build has none."""
+        return (WITHOUT_CMSIS_NN,) if self._build == "NONE" else ()
+
+    def has_cost(self, node: Node, target: Target) -> bool:
+        """Whether there can be a cost: not in a model that stops, nor of several functions (in SIZE builds)."""
+        rows = zip(self.report(target).operators, self.nodes, strict=True)
+        several = any(len(row.functions) > 1 for row, other in rows if other is node)
+        return not self.stop(target) and (node.index in self._graph.once or not several)
+
+    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
+        from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
+
+        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is node)
+        return next((operator_range(view, target, self._runtime) for view in own), None)
+
+    @property
+    def path(self) -> str:
+        """File as the user named it."""
+        return self.file.path
+
+    @property
+    def constants(self) -> int:
+        """Bytes of the constants."""
+        return stored_bytes(self.file)
+
+    @property
+    def flash(self) -> int:
+        """Bytes of the file, all of which lies in flash."""
+        return len(self.file.data)
+
+    @property
+    def resolver(self) -> Resolver:
+        """Operators that the application registers, those of all subgraphs."""
+        return resolver_of(((op.op, op.custom_code) for _, _, op in self.file.operators()), whole=True)
+
+    def scratch(self, target: Target) -> int | None:
+        """Sum of an operator's requests, that of the hungriest; they lie in the arena. None where one's are unknown."""
+        rows = self.report(target).operators
+        return None if any(row.memory is None for row in rows) else max((sum(row.scratch) for row in rows), default=0)
+
+    def arena(self, target: Target) -> ArenaLayout | None:
+        """The arena of a build with checks; None where there is none, and for a model that stops."""
+        return None if self.stop(target) else self.report(target).arena
+
+    def memory(self, target: Target) -> MemoryReport:
+        """The arena of a build with checks with the names of all in it, or why there is none."""
+        report, arena, model = self.report(target), self.arena(target), self.file
+        if arena is None:
+            reasons = (report.no_arena or "it does not run", self.stop(target) or report.stop)
+            return MemoryReport(target.label, report.status, report.message, ": ".join(filter(None, reasons)))
+        names, writers = buffer_names(model, arena), buffer_writers(model, arena)
+        plan = [
+            BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)
+            for b in arena.plan
+        ]
+        scratch = [LayerScratch(graph, op, label_of(model, graph, op), size) for graph, op, size in arena.scratch]
+        main = all(row.subgraph == 0 for row in report.operators)
+        last = max((buffer.last for buffer in arena.plan), default=-1)
+        laid_out = Arena(
+            arena.head,
+            arena.tail,
+            arena.needed,
+            arena.to_write,
+            arena.persistent,
+            tuple(scratch),
+            tuple(plan),
+            tuple(sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)),
+            tuple(f"{row.op} '{row.label}'" for row in report.operators if main),
+        )
+        return MemoryReport(target.label, report.status, report.message, arena=laid_out)

@@ -1,0 +1,110 @@
+"""From which step to which each buffer of a model is alive (lite/micro/micro_allocation_info.cc)."""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
+from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
+from onnxlint_cmsis.runtimes.tflm.resource_variables import HANDLE
+
+OFFLINE_PLAN = "OfflineMemoryAllocation"
+NEVER = -1
+MAX_STEPS = 100_000
+"""Steps that are followed; bodies of control flow that run each other can have more than there are operators."""
+
+
+class TooManySteps(Exception):  # noqa: N818 - the model's doing
+    """Control flow that runs more operators than MAX_STEPS."""
+
+
+Scratch = tuple[int, int, int]
+"""A scratch request: subgraph, operator, bytes."""
+
+
+class Lifetimes:
+    """Steps counted over all subgraphs that the model runs."""
+
+    def __init__(self, model: TfliteModel, scratch: tuple[Scratch, ...]) -> None:
+        self.model = model
+        self.scratch = scratch
+        self.step = 0
+        counts = [len(subgraph.tensors) for subgraph in model.subgraphs]
+        self.starts = [sum(counts[:index]) for index in range(len(counts))]
+        self.first = [NEVER] * (sum(counts) + len(scratch))
+        self.last = list(self.first)
+        self._walk(0)
+
+    def _touch(self, index: int, first: int, last: int) -> None:
+        if self.first[index] == NEVER:
+            self.first[index] = first
+        self.last[index] = last
+
+    def _walk(self, number: int) -> None:
+        """One run of a subgraph."""
+        subgraph, start = self.model.subgraphs[number], self.starts[number]
+        for tensor in subgraph.inputs:
+            self._touch(start + tensor, self.step, self.step)
+        for index, operator in enumerate(subgraph.operators):
+            self._operator(number, index, operator)
+        for tensor in subgraph.outputs:
+            self._touch(start + tensor, self.step, self.step)
+
+    def _operator(self, number: int, index: int, operator: TfliteOperator) -> None:
+        start = self.starts[number]
+        self.step += 1
+        if self.step > MAX_STEPS:
+            raise TooManySteps(f"its control flow runs more than {MAX_STEPS} operators")
+        begun = self.step
+        for tensor in operator.outputs:
+            self._touch(start + tensor, begun, self.last[start + tensor])
+        for _, body in operator.bodies:
+            self.step += 1
+            self._walk(body)
+        for tensor in (*operator.inputs, *operator.outputs):
+            if tensor >= 0:
+                self.last[start + tensor] = self.step
+        tensors = len(self.first) - len(self.scratch)
+        for request, (subgraph, owner, _) in enumerate(self.scratch):
+            if (subgraph, owner) == (number, index):
+                self._touch(tensors + request, begun, self.step)
+
+
+def planned_buffers(model: TfliteModel, scratch: tuple[Scratch, ...]) -> tuple[PlannedBuffer, ...]:
+    """Every buffer that the planner places: tensors that are computed, then scratch requests."""
+    lives = Lifetimes(model, scratch)
+    offsets = offline_offsets(model)
+    buffers: list[PlannedBuffer] = []
+    for subgraph, start in zip(model.subgraphs, lives.starts, strict=True):
+        buffers += _tensors(model, subgraph, start, lives, offsets)
+    count = len(lives.first) - len(scratch)
+    for index, (_, _, size) in enumerate(scratch, count):
+        buffers.append(PlannedBuffer(index, size, lives.first[index], lives.last[index]))
+    return tuple(buffers)
+
+
+def _tensors(
+    model: TfliteModel, subgraph: Subgraph, start: int, lives: Lifetimes, offsets: tuple[int, ...]
+) -> list[PlannedBuffer]:
+    """Tensors of a subgraph that the planner places; VAR_HANDLE points its output at its own data."""
+    planned = []
+    handles = {output for operator in subgraph.operators if operator.op == HANDLE for output in operator.outputs}
+    for index, tensor in enumerate(subgraph.tensors, start):
+        size = tensor_bytes(tensor)
+        offset = offsets[index] if index < len(offsets) else NEVER
+        online = offset == NEVER
+        placed = model.is_constant(tensor) or index - start in handles or (tensor.is_variable and online)
+        if size and not placed:
+            planned.append(PlannedBuffer(index, size, lives.first[index], lives.last[index], offset))
+    return planned
+
+
+def offline_offsets(model: TfliteModel) -> tuple[int, ...]:
+    """Offsets that the file's metadata gives its tensors, -1 for one left to the planner; none without metadata."""
+    for name, buffer in model.metadata:
+        data = model.bytes_of(buffer) if name == OFFLINE_PLAN else b""
+        if len(data) >= 12:
+            count = min(int(unpack_from("<I", data, 8)[0]), (len(data) - 12) // 4)
+            return unpack_from(f"<{count}i", data, 12)
+    return ()
