@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from cost_page import cost_page  # noqa: E402
-from cycles_page import cycles_page  # noqa: E402
+from cycles_page import cycles_page, silicon_page  # noqa: E402
 from evidence_page import evidence_page  # noqa: E402
 from firmware_check.quantize import computed  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
@@ -53,7 +53,7 @@ CONFIG_HEAD = """# Which settings are there?
 Settings stand in `[tool.onnxlint-cmsis]` of `pyproject.toml`, or in `onnxlint-cmsis.toml` without that heading, which
 goes first in the same folder. The file nearest to the model counts, in its folder or above.
 
-`--config KEY=VALUE` sets any of them; the value is TOML or a bare word: `--config align=8`, `--config memory=tcm`,
+`--config KEY=VALUE` sets any of them; the value is TOML or a bare word: `--config align=8`, `--config weights-in=tcm`,
 `--config 'exclude=["old"]'`. `--config FILE` reads that file instead. Options go before `--config`, and the command
 line before the file: its lists replace those of the file; tables, `unfixable` and `extend-*` are added.
 `--show-settings` prints all, with where they come from.
@@ -196,6 +196,7 @@ def pages() -> dict[Path, str]:
     result[docs / "runtimes.md"] = runtimes_page()
     result[docs / "cost.md"] = cost_page()
     result[docs / "cycles.md"] = cycles_page()
+    result[docs / "silicon.md"] = silicon_page()
     result[docs / "evidence.md"] = evidence_page()
     return {**result, docs / "rules" / "index.md": index_page(), docs / "config.md": config_page()}
 
@@ -251,7 +252,7 @@ def _boards() -> str:
     """What is known of boards, each with its page."""
     rows = "".join(
         f"* [`{name}`]({source}): {cpu}, {ram // KIB:,}, {flash // KIB:,}, {f'{clock // MHZ}' if clock else '-'}\n"
-        for name, cpu, ram, flash, clock, source in KNOWN_BOARDS
+        for name, cpu, ram, flash, clock, source, *_ in KNOWN_BOARDS
     )
     head = "CPU, KiB of RAM and flash, and the MHz up to which it runs (- where the page does not say it):"
     return f"\n## Which boards are known?\n\n{head}\n\n{rows}"

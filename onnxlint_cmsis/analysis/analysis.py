@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import said_of
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import PLACEMENTS, FloatCall, KernelCall, MemoryRoom, Size, Target
+from onnxlint_cmsis.ground.types import FloatCall, KernelCall, MemoryRoom, Size, Target
 from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, Verdict
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
@@ -65,8 +65,8 @@ class AnalysisSettings(NamedTuple):
     """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
     clocks: tuple[int | None, ...] = ()
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
-    memory: str = PLACEMENTS[0]
-    """Where activations and weights lie."""
+    memories: tuple[tuple[str, str], ...] = ()
+    """Memories of weights and arena of each target, in the order of `targets`; none where nothing is said."""
     floating: FloatCall = FloatCall()
     """What calls of functions for f32 and f16 are given."""
 

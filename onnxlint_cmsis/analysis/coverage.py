@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.activations import activations
 from onnxlint_cmsis.analysis.arena_plan import plan_arena
+from onnxlint_cmsis.analysis.layer_times import model_time
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.lowered import LoweredLayer
 
@@ -73,7 +73,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         arena.used if arena else None,
         arena.needed if arena else None,
         arena.to_write if arena else None,
-        time_of(model, target, costs.range or (costs.instructions, costs.instructions), costs.unknown),
+        model_time(model, target, run, groups[Verdict.REFERENCE], costs.unknown),
         costs.range,
         costs.share,
     )
@@ -121,16 +121,6 @@ def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
     """Sum of the ranges that are known."""
     known = [bounds for bounds in ranges if bounds is not None]
     return sum(least for least, _ in known), sum(most for _, most in known)
-
-
-def time_of(model: ModelAnalysis, target: Target, instructions: tuple[int, int], unknown: int) -> PredictedTime | None:
-    """The time of predicted instructions, the least and the most, without `unknown` layers; None without a clock."""
-    clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
-    if clock is None:
-        return None
-    from onnxlint_cmsis.cmsis_nn.time import predicted_time
-
-    return predicted_time(target, clock, model.settings.memory, instructions, unknown)
 
 
 def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 
 class Total(NamedTuple):

@@ -11,9 +11,9 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.verdict import TargetVerdict
-    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding, PythonPlace
     from onnxlint_cmsis.ground.types import Level
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 
 class LayerShare(NamedTuple):

@@ -451,7 +451,7 @@ DESCRIPTION = (
 VERSION = 1
 KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
-    "clock", "memory", "board", "ram", "flash",
+    "clock", "weights-in", "arena-in", "board", "ram", "flash",
 )  # fmt: skip
 EXACT = ("arena_used", "arena_needed", "arena_to_write", "time")
 """Keys of a total that are left out where nothing is known."""

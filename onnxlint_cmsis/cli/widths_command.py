@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.coverage import summarize, time_of
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.options import (
     CommandParser,
@@ -28,10 +28,10 @@ from onnxlint_cmsis.output.plain import TableFit, block_character, counted, fitt
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.results import TargetSummary
-    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep
     from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 
 # Predicted times of a model, today and at other widths.
@@ -41,7 +41,6 @@ class WidthTimes:
     """Times of a model on each of its targets; None for a target without a clock."""
 
     def __init__(self, model: ModelAnalysis) -> None:
-        self._model = model
         self._targets = summarize(model).targets
 
     @property
@@ -51,10 +50,8 @@ class WidthTimes:
 
     def ranges(self, instructions: Sequence[int]) -> list[dict[str, float] | None]:
         """Times in milliseconds on each target, from predicted instructions; None without a prediction."""
-        targets = zip(self._model.settings.targets, instructions, self._targets, strict=True)
-        times = (
-            time_of(self._model, target, _range(number, here), here.unknown_cost) for target, number, here in targets
-        )
+        targets = zip(instructions, self._targets, strict=True)
+        times = (here.time and here.time.of(_range(number, here), here.unknown_cost) for number, here in targets)
         bounds = (time.milliseconds if time else None for time in times)
         return [bound and {"low": bound[0], "high": bound[1]} for bound in bounds]
 
@@ -241,7 +238,10 @@ PLACEMENTS = 1_500_000
 A network of 50 convolutions with up to 2,048 channels needs 1.2 million; one million takes about 5 s."""
 WORK_DIGITS = 15
 """Digits of the largest number of buffers that may be asked for."""
-KEYS = ("targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "memory")
+KEYS = (
+    "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "weights-in",
+    "arena-in",
+)  # fmt: skip
 
 
 def make_parser() -> CommandParser:

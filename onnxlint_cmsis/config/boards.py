@@ -25,6 +25,10 @@ class KnownBoard(NamedTuple):
     """Hertz up to which the core runs; 0 where the page does not say it."""
     source: str
     """Page with the figures."""
+    weights: str = "flash"
+    """Memory that constants lie in: that which code runs from."""
+    arena: str = "sram"
+    """Memory of the arena."""
 
 
 _RIOT = "https://doc.riot-os.org/"
@@ -46,6 +50,7 @@ KNOWN_BOARDS = (
         2 * MIB,
         133 * MHZ,
         f"{_ZEPHYR}3.7.0/boards/raspberrypi/rpi_pico/doc/index.html",
+        weights="xip",
     ),
     KnownBoard(
         "rpi-pico2",
@@ -54,6 +59,7 @@ KNOWN_BOARDS = (
         4 * MIB,
         150 * MHZ,
         f"{_ZEPHYR}4.1.0/boards/raspberrypi/rpi_pico2/doc/index.html",
+        weights="xip",
     ),
     KnownBoard("stm32f746g-disco", "cortex-m7", 340 * KIB, MIB, 0, f"{_RIOT}group__boards__stm32f746g-disco.html"),
     KnownBoard(

@@ -12,6 +12,7 @@ from onnxlint_cmsis.config.schemas import MAX_MULTIPLE, SUPPRESSION_KEYS
 from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.ground.words import close_to
 from onnxlint_cmsis.runtimes.runtime import runtime_of
+from onnxlint_cmsis.timing.memories import memory_name
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
@@ -174,6 +175,11 @@ def memory(key: Key, value: object) -> dict[str, int]:
 def frequencies(key: Key, value: object) -> dict[str, int]:
     """Hertz for each CPU."""
     return {cpu: frequency(clock) for cpu, clock in by_target(key, value).items()}
+
+
+def placements(key: Key, value: object) -> dict[str, str]:
+    """Memories for each CPU."""
+    return {cpu: memory_name(str(name)) for cpu, name in by_target(key, value).items()}
 
 
 def boards(key: Key, value: object) -> dict[str, object]:

@@ -115,8 +115,8 @@ def _toml(origin: Path | str, text: str) -> dict[str, Any]:
 def configured_by(texts: Iterable[str]) -> tuple[str, dict[str, object]]:
     """The file that `--config FILE` names, empty for none, and the raw values of `--config KEY=VALUE`.
 
-    A value is TOML; a bare word is a text: `memory=tcm`. The last value of a key counts. What is the path of a file,
-    or has no `=`, is a file.
+    A value is TOML; a bare word is a text: `weights-in=tcm`. The last value of a key counts. What is the path of
+    a file, or has no `=`, is a file.
 
     Raises:
         ConfigError: two files, a key that does not exist, or a value that is no TOML.
@@ -307,7 +307,7 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
     """
     cpus = [target.cpu for target in value["targets"]]
     bare = [cpu.partition("+no")[0] for cpu in cpus]
-    for name in ("ram", "flash", "stack", "board", "clock"):
+    for name in ("ram", "flash", "stack", "board", "clock", "weights-in", "arena-in"):
         if origins[name] not in (COMMAND_LINE, CONFIG, origins["targets"]):
             continue
         origin = _key_at(origins[name], _BY_NAME[name])

@@ -25,7 +25,8 @@ class SettingValues(TypedDict, total=False):
     flash: Amount
     stack: Amount
     clock: Amount
-    memory: str
+    weights_in: Amount
+    arena_in: Amount
     compiler: str
     assume: str
     float_weights: str

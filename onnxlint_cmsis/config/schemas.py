@@ -8,6 +8,8 @@ from onnxlint_cmsis.config.boards import KNOWN_BOARDS
 from onnxlint_cmsis.config.keys import BYTE_UNITS, LEAST, LEVELS, MOST_HERTZ, UNLIMITED
 from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS
 from onnxlint_cmsis.runtimes.runtime import NAMES
+from onnxlint_cmsis.timing.memories import MOST_CYCLES, UNKNOWN
+from onnxlint_cmsis.timing.memories import NAMES as MEMORIES
 
 SUPPRESSION_KEYS = {
     "rule": "Code, prefix or name of the rule, with a cause or not (`CNN403[broadcast]`); required.",
@@ -51,6 +53,12 @@ FREQUENCY: dict[str, object] = {
 }
 FREQUENCIES: dict[str, object] = {
     "anyOf": [*FREQUENCY["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": FREQUENCY}]  # type: ignore[misc]
+}
+PLACEMENT: dict[str, object] = {
+    "anyOf": [{"enum": [UNKNOWN, *MEMORIES]}, {"type": "integer", "minimum": 0, "maximum": MOST_CYCLES}]
+}
+PLACEMENTS: dict[str, object] = {
+    "anyOf": [*PLACEMENT["anyOf"], {"const": ""}, {"type": "object", "additionalProperties": PLACEMENT}]  # type: ignore[misc]
 }
 BOARD: dict[str, object] = {"type": "string", "enum": [board.name for board in KNOWN_BOARDS]}
 BOARDS: dict[str, object] = {"anyOf": [BOARD, {"const": ""}, {"type": "object", "additionalProperties": BOARD}]}

@@ -29,8 +29,9 @@ from onnxlint_cmsis.config.keys import (
     setting,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import AS_ASKED, PLACEMENTS, FloatCall, Level, MemoryRoom, Target
+from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Level, MemoryRoom, Target
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
+from onnxlint_cmsis.timing.memories import UNKNOWN
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import AnalysisSettings
@@ -136,17 +137,27 @@ class Settings:
     clock: dict[str, int] = setting(
         "frequency",
         "",
-        "Clock, for a predicted time: 120MHz. The time is a range of milliseconds, for CPUs with public figures.",
+        "Clock, for a predicted time: 120MHz. The time has its error, for CPUs with public figures.",
         option="--clock",
         group=TARGETS,
         metavar="[CPU=]CLOCK",
     )
-    memory: str = setting(
-        "choice",
-        PLACEMENTS[0],
-        "Where activations and weights lie on a Cortex-M55, which narrows the time. tcm: both in tightly coupled "
-        "memory; sram: activations in SRAM, weights in MRAM.",
-        allowed=PLACEMENTS,
+    weights_in: dict[str, str] = setting(
+        "placement",
+        "",
+        "Memory of the weights, which narrows the predicted time: tcm, sram, flash, mram, xip, or the cycles that a "
+        "line of 32 bytes takes.",
+        option="--weights-in",
+        group=TARGETS,
+        metavar="[CPU=]MEMORY",
+    )
+    arena_in: dict[str, str] = setting(
+        "placement",
+        "",
+        "Memory of the activations. As `weights-in`.",
+        option="--arena-in",
+        group=TARGETS,
+        metavar="[CPU=]MEMORY",
     )
     compiler: str = setting(
         "compiler",
@@ -397,7 +408,7 @@ class Settings:
             tuple(map(self.room, self.targets)),
             self.cmsis_nn_build,
             tuple(map(self._clock_of, self.targets)),
-            self.memory,
+            tuple(map(self._memories_of, self.targets)),
             FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
 
@@ -409,6 +420,16 @@ class Settings:
         """Hertz of a target: its own, or the highest of its board."""
         board = self._board_of(target)
         return self.clock.get(target.cpu, self.clock.get(EVERY_TARGET)) or (board.clock if board else 0) or None
+
+    def _memories_of(self, target: Target) -> tuple[str, str]:
+        """Memories of weights and arena of a target: those given, or those of its board."""
+        board = self._board_of(target)
+        usual = (board.weights, board.arena) if board else (UNKNOWN, UNKNOWN)
+        weights, arena = (
+            given.get(target.cpu, given.get(EVERY_TARGET, own))
+            for given, own in zip((self.weights_in, self.arena_in), usual, strict=True)
+        )
+        return weights, arena
 
     def room(self, target: Target) -> MemoryRoom:
         """RAM, flash and stack of a target: its own figures, or those of its board."""

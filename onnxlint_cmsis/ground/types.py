@@ -84,10 +84,6 @@ class Target(NamedTuple):
         return f"{self.cpu}, CMSIS-NN {self.release}, {self.built_with}"
 
 
-PLACEMENTS = ("unknown", "tcm", "sram")
-"""Where activations and weights lie on a device: sram has the weights in MRAM."""
-
-
 class MemoryRoom(NamedTuple):
     """What a device has for a model."""
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.cmsis_nn.time import PredictedTime
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.layers import LayersReport
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 
 METRICS = ("findings", "instructions", "most_instructions", "macs", "flash", "arena", "scratch", "unknown_layers")

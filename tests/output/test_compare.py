@@ -10,13 +10,13 @@ from pathlib import Path
 
 import onnx
 import pytest
+from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 
 from onnxlint_cmsis.analysis.layer_totals import Total
 from onnxlint_cmsis.analysis.layers import LayerReport
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError

@@ -1,0 +1,307 @@
+"""Makes tests/data/silicon_times.json: python lab/silicon_times.py FOLDER.
+
+Predicts the time of each row of tests/data/silicon.csv, which has public measurements on silicon with their sources.
+FOLDER holds the `.tflite` files of MLPerf Tiny and of TensorFlow Lite Micro's person detection. Of a net whose file is
+not there, and of a function that is not CMSIS-NN's, the row says why it has no prediction.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.layer_times import layer_work
+from onnxlint_cmsis.cmsis_nn.library import call_cost, route
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.timing.cores import core_of, kind_of
+from onnxlint_cmsis.timing.fetches import fetches
+from onnxlint_cmsis.timing.memories import UNKNOWN
+from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, predicted_time
+
+DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
+COLUMNS = ("source", "cpu", "board", "clock_hz", "compiler", "library")
+
+BOARDS = {
+    "NUCLEO-L4R5ZI": ("flash", "sram"),
+    "NUCLEO-F446RE": ("flash", "sram"),
+    "STM32F413 (100 MHz)": ("flash", "sram"),
+    "NUCLEO-H753ZI": ("flash", "sram"),
+    "STM32H745 DISCO/NUCLEO": ("flash", "sram"),
+    "STM32H745": ("flash", "sram"),
+    "Raspberry Pi Pico RP2040": ("xip", "sram"),
+    "Raspberry Pi Pico 2 (RP2350)": ("xip", "sram"),
+    "Pico 2 W RP2350": ("xip", "sram"),
+    "nRF5340DK": ("flash", "sram"),
+    "EK-RA6M4": ("flash", "sram"),
+    "EK-RA8D1": ("flash", "sram"),
+    "FRDM-MCXN947": ("flash", "sram"),
+}
+"""Memories of weights and arena, by board; UNKNOWN for the others but for what their rows say."""
+NETS = {
+    "ad": "ad01_int8",
+    "TinyMLPerf_AE": "ad01_int8",
+    "ds_cnn": "kws_ref_model",
+    "TinyMLPerf_DS_CNN": "kws_ref_model",
+    "TinyMLPerf_ResNet": "pretrainedResnet_quant",
+    "TinyMLPerf_MBNet": "vww_96_int8",
+}
+"""Names of sources for the nets of a file."""
+FILES = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "person_detect")
+
+MNIST, CIFAR = (28, 28, 1), (32, 32, 3)
+SMALL_NETS: dict[str, tuple[tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[int, ...]]] = {
+    "CNN_1": (MNIST, ((4, 3, 2), (6, 3, 2), (8, 3, 2), (0, 0, 0)), (10,)),
+    "CNN_2": (MNIST, ((6, 3, 2), (8, 3, 2), (8, 3, 2), (10, 3, 2)), (10,)),
+    "CNN_3": (MNIST, ((4, 3, 1), (8, 3, 2), (12, 3, 2), (16, 3, 2), (20, 3, 2)), (10,)),
+    "CNN_4": (MNIST, ((8, 3, 1), (8, 3, 2), (16, 3, 1), (16, 3, 2), (32, 3, 1), (0, 0, 0)), (64, 16, 10)),
+    "CNN_5": (CIFAR, ((16, 3, 1), (16, 3, 1), (0, 2, 2), (32, 3, 2), (32, 3, 1), (0, 0, 0)), (64, 32, 10)),
+    "CNN_6": (
+        CIFAR,
+        ((16, 3, 1), (16, 3, 1), (0, 2, 2), (32, 3, 1), (32, 3, 1), (0, 2, 2), (64, 3, 1), (0, 0, 0)),
+        (100, 50, 10),
+    ),
+    "CNN_7": (
+        CIFAR,
+        (
+            *((16, 3, 1), (16, 3, 1), (0, 2, 2), (32, 3, 1), (32, 3, 1), (0, 2, 2)),
+            *((64, 3, 1), (64, 3, 1), (0, 2, 2), (128, 3, 1), (0, 0, 0)),
+        ),
+        (128, 64, 10),
+    ),
+    "FC_0": ((1,), (), (1,)),
+    "FC_1": ((1,), (), (5, 1)),
+    "FC_2": ((1,), (), (10, 10, 1)),
+    "FC_3": ((50,), (), (16, 8, 10)),
+    "FC_4": ((50,), (), (32, 16, 10)),
+    "FC_5": ((13,), (), (64, 32, 16, 1)),
+    "FC_6": ((13,), (), (64, 64, 64, 1)),
+    "FC_7": ((128,), (), (64, 32, 16, 10)),
+    "FC_8": ((13,), (), (128, 128, 128, 1)),
+    "FC_9": ((784,), (), (60, 32, 16, 10)),
+    "FC_10": ((3072,), (), (64, 32, 16, 10)),
+}
+"""Nets of Black3rror/Benchmarking: input; channels, window and stride of convolutions; units of dense layers.
+
+A convolution of 0 channels is a pool, without a window one over the plane."""
+TYPES = {"q_full_int_only": "s8", "q_16x8_int_only": "s16"}
+
+PLANE = Dims(1, 32, 32, 64)
+KERNELS = {
+    "convolve": {"filter_dims": Dims(64, 3, 3, 64), "padding": Pair(1, 1), "pad_after": Pair(1, 1)},
+    "1x1": {"filter_dims": Dims(64, 1, 1, 64)},
+    "depthwise": {"filter_dims": Dims(1, 3, 3, 64), "padding": Pair(1, 1), "pad_after": Pair(1, 1), "ch_mult": 1},
+    "avgpool": {"filter_dims": Dims(1, 3, 3, 1), "padding": Pair(1, 1), "pad_after": Pair(1, 1)},
+}
+"""Layers of the kernel benchmarks of Apollo510, on 32x32x64 values."""
+
+
+class Row(NamedTuple):
+    """One measurement."""
+
+    cpu: str
+    board: str
+    clock: int
+    compiler: str
+    library: str
+    what: str
+    cycles: float
+    notes: str
+    source: str
+
+
+def rows() -> list[Row]:
+    """All rows with a clock."""
+    with (DATA / "silicon.csv").open(newline="") as file:
+        return [row_of(record) for record in csv.DictReader(file) if record["clock_hz"]]
+
+
+def row_of(record: dict[str, str]) -> Row:
+    """A record of the table with its cycles."""
+    clock = int(record["clock_hz"])
+    match = re.match(r"([\d.]+) (cycles|ms|us)", record["cycles_or_ms"])
+    if match is None:
+        raise ValueError(f"{record['cycles_or_ms']!r} is no time")
+    cycles = float(match[1]) * {"cycles": 1.0, "ms": clock / 1e3, "us": clock / 1e6}[match[2]]
+    cpu = "cortex-m0+" if record["cpu"] == "cortex-m0plus" else record["cpu"]
+    texts = (record["compiler"], record["library"], record["model_or_layer_shape"])
+    return Row(cpu, record["board"], clock, *texts, cycles, record["notes"], record["source"])
+
+
+def memories(row: Row) -> tuple[str, str]:
+    """Where weights and arena lie."""
+    if "weights in TCM" in row.what or row.notes.rpartition("; ")[2] == "TCM":
+        return "tcm", "tcm"
+    if "arena TCM, weights MRAM" in row.notes:
+        return "mram", "tcm"
+    if "SDRAM" in row.notes:
+        return UNKNOWN, UNKNOWN
+    return BOARDS.get(row.board, (UNKNOWN, UNKNOWN))
+
+
+def unlike(row: Row) -> str:
+    """Why a row is no measurement of what is predicted; empty where it is."""
+    library = row.library.lower()
+    if "legacy" in library:
+        return "functions for q7"
+    if "own kernels" in library or "reference" in library:
+        return "no CMSIS-NN"
+    if "build" in library and "mve" not in library:
+        return "a build without MVE"
+    if "SDRAM" in row.notes or "implausible" in row.notes:
+        return "memory outside of the table"
+    if "-O0" in row.compiler or ("-Os" in row.compiler and row.cpu != "cortex-m0+"):
+        return "built with -O0 or -Os"
+    return ""
+
+
+def works_of_net(path: Path, cpu: str, layers: slice) -> list[LayerWork]:
+    """Work of the layers of a file under TensorFlow Lite Micro."""
+    settings = make_settings(str(path), targets=[cpu], runtime="tflm")
+    model, (target,) = ModelAnalysis(str(path), settings.analysis), settings.targets
+    works = []
+    for record in model.repeated[layers]:
+        runs = record.call is not None and not model.refusal(record, target)
+        work = layer_work(model, record, target, Verdict.CMSIS_NN if runs else Verdict.REFERENCE)
+        if work is not None:
+            works.append(work)
+    return works
+
+
+def work_of(call: KernelCall, cpu: str) -> LayerWork:
+    """Work of one call with CMSIS-NN 7.0.0."""
+    (target,) = make_settings("x.tflite", targets=[cpu], release="7.0.0").targets
+    core, taken = core_of(cpu), route(call, target)
+    cost = call_cost(call, target, taken)
+    if core is None or cost.instructions is None:
+        raise LookupError(f"{call.entry} on {cpu} has no cost")
+    ends = cost.ends or (cost.instructions, cost.instructions)
+    return LayerWork(kind_of(taken.effective), *ends, fetches(call, core))
+
+
+def small_net(name: str, types: str) -> list[KernelCall]:
+    """The calls of a net of SMALL_NETS."""
+    source, convolutions, dense = SMALL_NETS[name]
+    calls: list[KernelCall] = []
+    height, width, channels = source if len(source) == 3 else (1, 1, source[0])
+    for out_c, window, stride in convolutions:
+        here = Dims(1, height, width, channels)
+        if not out_c:
+            entry = "max_pool" if window else "avgpool"
+            after = (-(-height // stride), -(-width // stride)) if window else (1, 1)
+            plane = Dims(1, window or height, window or width, 1)
+            steps = Pair(stride, stride) if window else Pair(height, width)
+            calls.append(KernelCall(f"{entry}_{types}", here, plane, Dims(1, *after, channels), steps))
+        else:
+            after = (-(-height // stride), -(-width // stride))
+            pads = [
+                max(0, (out - 1) * stride + window - size) for out, size in zip(after, (height, width), strict=True)
+            ]
+            padding, rest = Pair(pads[0] // 2, pads[1] // 2), Pair(pads[0] - pads[0] // 2, pads[1] - pads[1] // 2)
+            weights = Dims(out_c, window, window, channels)
+            output = Dims(1, *after, out_c)
+            calls.append(KernelCall(f"convolve_{types}", here, weights, output, Pair(stride, stride), padding, rest))
+        (height, width), channels = after, out_c or channels
+    depth = height * width * channels
+    for units in dense:
+        sizes = (Dims(1, 1, 1, depth), Dims(depth, 1, 1, units), Dims(1, 1, 1, units))
+        calls.append(KernelCall(f"fully_connected_{types}", *sizes, per_channel=False))
+        depth = units
+    if depth > 1:
+        sizes = (Dims(1, 1, 1, depth), Dims(0, 0, 0, 0), Dims(1, 1, 1, depth))
+        calls.append(KernelCall(f"softmax_{types}", *sizes))
+    return calls
+
+
+def benchmark(name: str) -> KernelCall | None:
+    """The call of a kernel benchmark: `arm_convolve_1x1_s8_fast 32x32x64 oc64`."""
+    types = next((part for part in ("s8", "s4", "s16") if f"_{part}" in name), "")
+    if name.startswith("arm_nn_vec_mat_mult_t"):
+        sizes = (Dims(1, 1, 1, 512), Dims(512, 1, 1, 256), Dims(1, 1, 1, 256))
+        return KernelCall(f"fully_connected_{types}", *sizes, per_channel=False)
+    if (match := re.match(r"arm_elementwise_(add|mul)_s(8|16) n4096", name)) is not None:
+        plane = Dims(1, 1, 1, 4096)
+        return KernelCall(f"elementwise_{match[1]}_s{match[2]}", plane, plane, plane)
+    for part in ("1x1", "depthwise", "convolve", "avgpool"):
+        if part in name:
+            stem = "convolve" if part == "1x1" else part
+            return KernelCall(f"{stem}_{types}", input_dims=PLANE, output_dims=PLANE, **KERNELS[part])  # type: ignore[arg-type]
+    return None
+
+
+def works(row: Row, folder: Path) -> list[LayerWork]:
+    """The work of a row. Raises LookupError where it is not known."""
+    what = row.what
+    if row.library.startswith("ns-cmsis-nn"):
+        call = benchmark(what)
+        if call is None:
+            raise LookupError("no function of CMSIS-NN")
+        return [work_of(call, row.cpu)]
+    name, _, kind = what.partition(" ")
+    if name in SMALL_NETS and kind in TYPES:
+        return [work_of(call, row.cpu) for call in small_net(name, TYPES[kind])]
+    if kind and name.startswith("TinyMLPerf") and TYPES.get(kind) != "s8":
+        raise LookupError("another type than int8")
+    if (match := re.match(r"person_detect.tflite layer (\d+)", what)) is not None:
+        here = int(match[1])
+        return works_of_net(folder / "person_detect.tflite", row.cpu, slice(here, here + 1))
+    name = NETS.get(name, name).partition(".")[0]
+    whole = not re.search(r"layer|CONV_2D|DEPTHWISE|AVERAGE|RESHAPE|FULLY|SOFTMAX", what)
+    if name in FILES and whole:
+        return works_of_net(folder / f"{name}.tflite", row.cpu, slice(None))
+    raise LookupError("sizes are not given")
+
+
+def record_of(row: Row, folder: Path) -> dict[str, object]:
+    """What is kept of a row."""
+    weights, arena = memories(row)
+    kept: dict[str, object] = {
+        "cpu": row.cpu,
+        "board": row.board,
+        "clock_hz": row.clock,
+        "built": f"{row.library}, {row.compiler}",
+        "what": row.what,
+        "weights": weights,
+        "arena": arena,
+        "measured_ms": round(1000 * row.cycles / row.clock, 4),
+        "source": row.source,
+    }
+    try:
+        reason = unlike(row)
+        if reason:
+            raise LookupError(reason)  # noqa: TRY301 - one way to say why
+        runtime = "tflm" if "TFLM" in row.library or "tflmicro" in row.library else ""
+        time = predicted_time(Device(row.cpu, row.clock, weights, arena, runtime), works(row, folder), 0)
+        if time.milliseconds is None:
+            raise LookupError(time.reason)  # noqa: TRY301
+    except LookupError as error:
+        return {**kept, "predicted_ms": None, "reason": str(error.args[0])}
+    low, high = (1000 * cycles / row.clock for cycles in time.cycles)
+    return {**kept, "predicted_ms": [round(low, 4), round(high, 4)], "number": time.is_number, "reason": ""}
+
+
+def main(argv: list[str]) -> int:
+    """Write the file and print how many rows their ranges hold."""
+    folder = Path(argv[0])
+    kept = [record_of(row, folder) for row in rows()]
+    lines = ",\n".join(json.dumps(record) for record in kept)
+    (DATA / "silicon_times.json").write_text(f"[\n{lines}\n]\n")
+    known = [record for record in kept if record["predicted_ms"]]
+    held = [record for record in known if _held(record)]
+    print(f"{len(kept)} rows, {len(known)} predicted, {len(held)} within their range")
+    return 0
+
+
+def _held(record: dict[str, Any]) -> bool:
+    low, high = record["predicted_ms"]
+    return bool(low <= record["measured_ms"] <= high)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Time: cycles of kernels, memories and runtimes, from public measurements."""

@@ -1,0 +1,38 @@
+"""Lines of memory that a layer fetches."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.timing.cores import core_of
+from onnxlint_cmsis.timing.fetches import fetches
+
+M4, M55 = core_of("cortex-m4"), core_of("cortex-m55")
+POINT = KernelCall("convolve_s8", Dims(1, 8, 8, 32), Dims(64, 1, 1, 32), Dims(1, 8, 8, 64))
+DEPTHWISE = KernelCall("depthwise_s8", Dims(1, 96, 96, 64), Dims(1, 3, 3, 64), Dims(1, 48, 48, 64), stride=Pair(2, 2))
+
+
+def test_weights_that_the_cache_holds_are_fetched_once():
+    assert fetches(POINT, M55) == (64, 64 + 128)
+
+
+def test_larger_weights_are_fetched_for_each_pass_over_pixels():
+    large = POINT._replace(filter_dims=Dims(64, 3, 3, 64))
+    assert fetches(large, M55).weights == 64 * 9 * 64 / 32 * 16
+
+
+def test_without_a_cache_each_pass_fetches_them():
+    assert fetches(POINT, M4).weights == 64 * 32
+    assert fetches(DEPTHWISE, M4).weights == 0
+
+
+def test_rows_of_a_window_that_the_cache_does_not_hold_are_fetched_again():
+    assert fetches(DEPTHWISE, M55).activations == 96 * 96 * 64 / 32 * 3 / 2 + 48 * 48 * 64 / 32
+
+
+def test_types_decide_bytes():
+    assert fetches(POINT._replace(entry="convolve_s16"), M55) == (64, 2 * (64 + 128))
+    assert fetches(POINT._replace(entry="convolve_s4"), M55).weights == 32
+
+
+def test_an_unknown_size_fetches_nothing_that_is_told():
+    assert fetches(POINT._replace(input_dims=Dims(None, 8, 8, 32)), M55) == (0, 0)

@@ -1,0 +1,166 @@
+"""Predicted time: the arithmetic of the range, and its words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnxlint_cmsis.cmsis_nn.releases import CPUS
+from onnxlint_cmsis.config.keys import frequency
+from onnxlint_cmsis.timing.cores import CORES, OTHER, core_of
+from onnxlint_cmsis.timing.fetches import Fetches
+from onnxlint_cmsis.timing.predicted_time import OVERHEADS, Device, LayerWork, clock_text, predicted_time
+
+LAYERS = (LayerWork("convolution", 900_000, 900_000, Fetches(2000, 500)), LayerWork("dense", 80_000, 100_000))
+
+WORKS = st.tuples(st.sampled_from([*CORES[0].factors]), st.integers(0, 10**10), st.integers(0, 10**6))
+UNMEASURED = [*sorted(set(CPUS) - {core.cpu for core in CORES}), "cortex-m4+nodsp", "cortex-m55+nomve"]
+
+
+def time_on(cpu, layers=LAYERS, left_out=0, clock=100_000_000, **device):
+    return predicted_time(Device(cpu, clock, **device), layers, left_out)
+
+
+def test_each_kernel_has_its_factor_and_each_memory_its_lines():
+    """Cortex-M4 at 100 MHz: a line of flash takes 7.5 to 30 cycles, and its SRAM none."""
+    low, high = time_on("cortex-m4", weights="flash", arena="sram").cycles
+    core = core_of("cortex-m4")
+    conv, dense = core.factors["convolution"], core.factors["dense"]
+    assert low == pytest.approx((1 - core.error) * (900_000 * conv + 80_000 * dense) + 2000 * 7.5)
+    assert high == pytest.approx((1 + core.error) * (900_000 * conv + 100_000 * dense) + 2000 * 30)
+
+
+def test_cycles_of_a_line_go_before_every_table():
+    exact = time_on("cortex-m55", weights="40", arena="10")
+    free = time_on("cortex-m55", weights="tcm", arena="tcm")
+    assert [given - none for given, none in zip(exact.cycles, free.cycles, strict=True)] == pytest.approx([85_000] * 2)
+    assert exact.weights == pytest.approx(2 * 80_000 / sum(exact.cycles))
+
+
+def test_a_runtime_costs_for_each_run_and_each_operator():
+    direct, tflm = (time_on("cortex-m4", runtime=name) for name in ("direct", "tflm"))
+    first, other = OVERHEADS["tflm"].run, OVERHEADS["tflm"].operator
+    for end, bound in enumerate(core_of("cortex-m4").bounds(OTHER)):
+        assert tflm.cycles[end] - direct.cycles[end] == pytest.approx((first[end] + 2 * other[end]) * bound)
+
+
+@given(
+    st.sampled_from(CORES),
+    st.lists(
+        st.tuples(st.sampled_from([*CORES[0].factors]), st.integers(0, 10**10), st.integers(0, 10**6)), min_size=1
+    ),
+    st.integers(1_000, 2_000_000_000),
+)
+def test_more_work_takes_longer_and_bounds_keep_their_order(core, works, clock):
+    layers = [LayerWork(kind, number, 2 * number, Fetches(lines, lines)) for kind, number, lines in works]
+    time = time_on(core.cpu, layers, clock=clock)
+    if not any(layer.most for layer in layers):
+        assert time.reason
+        return
+    low, high = time.milliseconds
+    assert low <= high
+    again = time_on(core.cpu, [*layers, LayerWork("dense", 1000, 1000)], clock=clock)
+    assert again.cycles[0] >= time.cycles[0]
+    assert again.cycles[1] >= time.cycles[1]
+
+
+def test_a_known_placement_is_one_number_with_its_error(told):
+    time = time_on("cortex-m55", weights="tcm", arena="tcm")
+    assert time.is_number
+    told(time.text)
+    low, high = time.cycles
+    assert f" {(low + high) / 2 / 100_000:.1f} ms " in time.text
+
+
+def test_an_open_placement_is_a_range_over_all_that_is_usual(told):
+    open_memory = time_on("cortex-m55")
+    told(open_memory.text)
+    assert not open_memory.is_number
+    ends = [
+        time_on("cortex-m55", weights=weights, arena=arena).cycles for weights, arena in core_of("cortex-m55").usual
+    ]
+    assert open_memory.cycles == (min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def test_weights_from_slow_memory_make_no_single_number_of_a_dense_net():
+    dense = [LayerWork("dense", 150_000, 150_000, Fetches(8000, 20))]
+    assert time_on("cortex-m55", dense, weights="tcm", arena="tcm").is_number
+    assert not time_on("cortex-m55", dense).is_number
+    assert time_on("cortex-m55", dense, weights="mram", arena="tcm").weights > 0.25
+
+
+def test_layers_of_unknown_cost_make_it_at_least(told):
+    told(time_on("cortex-m33", left_out=2).text)
+    told(time_on("cortex-m33", left_out=1).text)
+
+
+@pytest.mark.parametrize(
+    "cpu", [*sorted(set(CPUS) - {core.cpu for core in CORES}), "cortex-m4+nodsp", "cortex-m55+nomve"]
+)
+def test_other_cpus_and_builds_have_no_time(cpu, told):
+    time = time_on(cpu)
+    told(time.text)
+    assert (time.milliseconds, time.fields["predicted_ms"]) == (None, None)
+
+
+def test_a_memory_without_a_measurement_gives_no_time(told):
+    told(time_on("cortex-m55", weights="flash").text)
+    told(time_on("cortex-m4", arena="mram").text)
+
+
+def test_no_time_where_no_cost_is_known(told):
+    told(time_on("cortex-m4", (), left_out=5).text)
+
+
+def test_other_instructions_take_as_many_cycles_each():
+    """Widths and comparisons ask for the time of a model whose layers cost more or less."""
+    time = time_on("cortex-m4")
+    half = time.of((time.instructions[0] // 2, time.instructions[1] // 2), 1)
+    assert half.cycles == pytest.approx([cycles / 2 for cycles in time.cycles])
+    assert half.left_out == 1
+    assert time.without(*time.instructions[:1], 1).instructions[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("hertz", "text"),
+    [(120_000_000, "120 MHz"), (32_768, "32.768 kHz"), (64_500_000, "64.5 MHz"), (1_234_567, "1,234.567 kHz")],
+)
+def test_clocks_are_shown_in_their_unit(hertz, text):
+    assert clock_text(hertz) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "hertz"),
+    [("120MHz", 120_000_000), ("80 MHz", 80_000_000), ("32.768kHz", 32_768), ("64000000", 64_000_000), (5000, 5000)],
+)
+def test_clocks_are_read_with_their_units(text, hertz):
+    assert frequency(text) == hertz
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("120", "did you mean 120MHz?"),
+        ("120mhz", "did you mean 120MHz?"),
+        ("120M", "did you mean 120MHz?"),
+        ("3GHz", "units are Hz, kHz, MHz"),
+        ("fast", "is not a number with Hz, kHz or MHz behind it or not"),
+        ("-5MHz", "is not a number with Hz"),
+        ("0", "is not between 1kHz and 2000MHz"),
+        ("9999MHz", "is not between 1kHz and 2000MHz"),
+        (True, "is not a number"),
+    ],
+)
+def test_other_clocks_are_refused(text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        frequency(text)
+
+
+def test_a_layer_without_elements_takes_no_time_at_least() -> None:
+    """A damaged model has layers of 0 elements beside others, so that the least work is 0."""
+    time = time_on("cortex-m4", [LayerWork("dense", 0, 1_000_000)])
+    assert time.milliseconds[0] == 0
+    assert "predicted 0 to " in time.text
