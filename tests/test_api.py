@@ -183,7 +183,7 @@ AMOUNT = "Amount"
 TYPES = {
     "targets": TEXT_LIST, "codes": TEXT_LIST, "globs": TEXT_LIST, "release": "str", "choice": "str", "runtime": "str",
     "compiler": "str", "path": "str", "level": "str", "least-level": "str", "board": "str | dict[str, str]",
-    "memory": AMOUNT, "frequency": AMOUNT, "shapes": "Sizes", "glob-codes": "dict[str, list[str]]",
+    "memory": AMOUNT, "frequency": AMOUNT, "placement": AMOUNT, "shapes": "Sizes", "glob-codes": "dict[str, list[str]]",
     "code-levels": "dict[str, str]", "flag": "bool", "suppressions": "list[dict[str, str]]", "multiple": "int",
     "percent": "float", "bytes": "int | str", "count": "int | str",
 }  # fmt: skip

@@ -145,19 +145,19 @@ class Settings:
     weights_in: dict[str, str] = setting(
         "placement",
         "",
-        "Memory of the weights, which narrows the predicted time: tcm, sram, flash, mram, xip, or the cycles that a "
-        "line of 32 bytes takes.",
+        "Memory of the weights, for the time. tcm, sram, flash, mram, xip, or the cycles that a line of 32 bytes "
+        "takes. Without it the time covers all that the CPU is usually built with.",
         option="--weights-in",
         group=TARGETS,
-        metavar="[CPU=]MEMORY",
+        metavar="[CPU=]WHERE",
     )
     arena_in: dict[str, str] = setting(
         "placement",
         "",
-        "Memory of the activations. As `weights-in`.",
+        "Memory of the arena, for the time. As `weights-in`.",
         option="--arena-in",
         group=TARGETS,
-        metavar="[CPU=]MEMORY",
+        metavar="[CPU=]WHERE",
     )
     compiler: str = setting(
         "compiler",

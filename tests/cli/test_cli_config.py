@@ -76,7 +76,8 @@ size-checks-layers = 40
 cmsis-nn-build = "SIZE"
 ram = "192K"
 clock = "120MHz"
-memory = "tcm"
+weights-in = "mram"
+arena-in = 20
 board = {cortex-m4 = "nucleo-l4r5zi"}
 [stack]
 "*" = "4K"
@@ -306,7 +307,7 @@ def test_a_setting_is_added_by_one_row(tmp_path, told):
     told(page)
 
 
-HELP_LINES = 90
+HELP_LINES = 94
 """Lines that the help of linting may have in 80 columns."""
 
 
@@ -335,7 +336,7 @@ def test_every_option_takes_two_lines_at_most(capsys, monkeypatch):
 
 
 CONFIGURED = [
-    ("align=8", 8), ("align = 8", 8), ("memory=tcm", "tcm"), ("memory='tcm'", "tcm"), ("release=7.0.0", "7.0.0"),
+    ("align=8", 8), ("align = 8", 8), ("weights-in=tcm", "tcm"), ("arena-in='tcm'", "tcm"), ("release=7.0.0", "7.0.0"),
     ("stack=2K", "2K"), ("stack=2048", 2048), ("stack={cortex-m4='1K'}", {"cortex-m4": "1K"}),
     ("stack.cortex-m4=1K", {"cortex-m4": "1K"}), ("weights=false", False), ("baseline=a=b.json", "a=b.json"),
     ('per-file-ignores={"old/*"=["CNN1"]}', {"old/*": ["CNN1"]}), ("min-gain=1.5", 1.5),
