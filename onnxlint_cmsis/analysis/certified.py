@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certificate import DAMAGED, verify
 from onnxlint_cmsis.analysis.certificates import certificate
+from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS
 from onnxlint_cmsis.analysis.unequal import reason
+from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.model.model_error import ModelError
+from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.certificate import Verification
     from onnxlint_cmsis.analysis.certificate_data import Certificate
+    from onnxlint_cmsis.formats.format import LoadedFile
 
 
 ENOUGH = 1 << 18
@@ -19,10 +24,24 @@ ENOUGH = 1 << 18
 2 seconds and 100 MB at most."""
 
 
+def verified(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
+    """Hold two files against each other, and what they say of memory: with a wrong plan no output is what it says."""
+    known = verify(old, new, most)
+    same = (told := old.digest()) is not None and told == new.digest()
+    wrong = "" if same else _plan_fault(new, "new") or _plan_fault(old, "old")
+    return known._replace(faults=tuple(fault or wrong for fault in known.faults)) if wrong else known
+
+
+def _plan_fault(loaded: LoadedFile, which: str) -> str:
+    """What is wrong with a file's memory plan, as a clause; empty where nothing is, or it has none."""
+    fault = next(plan_faults(loaded.file), None) if isinstance(loaded, LoadedTflite) else None
+    return f"the memory plan of the {which} file is wrong: {fault.text}" if fault else ""
+
+
 def certificate_of(old: ModelAnalysis, new: ModelAnalysis) -> Certificate | None:
     """The certificate of two files; None where they are not known to be equal."""
     try:
-        return certificate(verify(old.as_stored, new.as_stored, ENOUGH), old.data, new.data)
+        return certificate(verified(old.as_stored, new.as_stored, ENOUGH), old.data, new.data)
     except (ModelError, RecursionError, *DAMAGED):
         return None
 
@@ -30,7 +49,7 @@ def certificate_of(old: ModelAnalysis, new: ModelAnalysis) -> Certificate | None
 def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str:
     """Why outputs of two files are not known to be equal, as a clause; empty where they are."""
     try:
-        known = verify(old.as_stored, new.as_stored, ENOUGH)
+        known = verified(old.as_stored, new.as_stored, ENOUGH)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
     told = zip(known.new.graph.outputs or ("",), known.faults, strict=False)

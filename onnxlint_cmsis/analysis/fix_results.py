@@ -199,6 +199,23 @@ class PriceChange(NamedTuple):
     """The fixed one."""
 
 
+class MemoryChange(NamedTuple):
+    """The arena of TensorFlow Lite Micro on one target, where a fix makes it smaller."""
+
+    target: str
+    """Label."""
+    before: int
+    """Bytes to write for the model of the file."""
+    after: int
+    """Bytes to write for the fixed one."""
+    head: int
+    """Bytes of its activations and scratch."""
+    tail: int
+    """Bytes that stay."""
+    least: int
+    """Bytes of head and tail below which no memory plan gets."""
+
+
 class FixResult(NamedTuple):
     """Changes made or proposed to one model."""
 
@@ -236,6 +253,8 @@ class FixResult(NamedTuple):
     """Known multiply-accumulates."""
     bytes: Numbers = Numbers(0, 0)
     """Bytes of the file."""
+    memory: tuple[MemoryChange, ...] = ()
+    """The arena on each target, where the fix wrote a memory plan."""
     added: tuple[str, ...] = ()
     """Nodes that were added, as clauses."""
     notes: tuple[str, ...] = ()

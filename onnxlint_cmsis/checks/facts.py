@@ -211,8 +211,13 @@ RESCALE = FixAction(
     ("faster", "route", "align"),
     "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step on the inputs tried",
 )
+PLAN = FixAction(
+    "plan",
+    ("faster", "route", "align"),
+    "writes a memory plan into the file, with --ram or --board; the graph stays as it is",
+)
 
-ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RETYPE, RESCALE)
+ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RETYPE, RESCALE, PLAN)
 
 
 # Whether a layer's channel count may change: the class behind it, who else decides it, or what locks it.

@@ -59,6 +59,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "sum_overflow",
             "few_levels",
             "unfolded_constant",
+            "planner_wastes",
         ),
         RuleScope.CLASS: (
             "more_channels",

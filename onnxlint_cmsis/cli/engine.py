@@ -318,6 +318,8 @@ def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None 
     `model` is the analysis of the file, where it is at hand. Raises ModelError.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.facts import PLAN
+    from onnxlint_cmsis.checks.rule_registry import codes_of
     from onnxlint_cmsis.fixers.request import FixRequest
 
     request = FixRequest(settings.analysis, fix_options(settings))
@@ -326,7 +328,8 @@ def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None 
     if any(entry.node or entry.tensor for entry in settings.suppress):
         settings = _with_full_names(settings, model or ModelAnalysis(path, settings.analysis))
     consent = accepted.Consent(settings, path)
-    return request._replace(fixable=consent.fixable, accepted=consent.accepted)
+    plans = fixable(settings, path) & {*codes_of(PLAN)}
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted, plans=plans)
 
 
 class SizeFindings(NamedTuple):
@@ -397,13 +400,11 @@ class Promises:
 
     def marked(self, finding: Finding) -> Finding:
         """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
-        from onnxlint_cmsis.checks.facts import RESCALE, RETYPE, REWRITE
+        from onnxlint_cmsis.checks.facts import PLAN, RESCALE, RETYPE, REWRITE
         from onnxlint_cmsis.checks.rule_registry import rule
 
-        properties = finding.properties
-        if properties.get("fixable") or not (
-            "hazard" in properties or rule(finding.code).action in (REWRITE, RETYPE, RESCALE)
-        ):
+        properties, action = finding.properties, rule(finding.code).action
+        if properties.get("fixable") or not ("hazard" in properties or action in (REWRITE, RETYPE, RESCALE, PLAN)):
             return finding
         if finding.code not in fixable(self._settings, self._model.path):
             return finding
@@ -411,8 +412,12 @@ class Promises:
 
     def _marks(self, finding: Finding) -> tuple[str, ...]:
         """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
+        from onnxlint_cmsis.checks.facts import PLAN
+        from onnxlint_cmsis.checks.rule_registry import rule
         from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
 
+        if rule(finding.code).action is PLAN:
+            return ("fixable",) if any(room.ram for room in self._settings.analysis.rooms) else ()
         repair = self._answers.repair_for(finding)
         if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
             if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):

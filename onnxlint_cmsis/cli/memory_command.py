@@ -108,7 +108,8 @@ def _check_runtime(form: Format, text: str) -> None:
 
 def memory_fields(report: MemoryReport) -> dict[str, object]:
     """The arena of a target as plain data, or why there is none."""
-    head = {"target": report.target, "status": report.status, "message": report.message}
+    plan = {"file_plan": report.plan} if report.plan else {}
+    head = {"target": report.target, "status": report.status, "message": report.message, **plan}
     arena = report.arena
     if arena is None:
         return {**head, "reason": report.reason}
@@ -142,7 +143,8 @@ def _text(report: MemoryReport, names: Mapping[str, str]) -> str:
     """Sums and parts of an arena, and its plan in order of offset; `names` are short forms."""
     arena = report.arena
     if arena is None:
-        return f"{wrapped(f'{report.target}: no arena: {report.reason}', columns())}\n"
+        told = filter(None, (f"{report.target}: no arena: {report.reason}", report.plan and f"  plan: {report.plan}"))
+        return "".join(f"{wrapped(line, columns())}\n" for line in told)
     more = arena.needed - arena.used
     needed = f" ({counted(more, 'byte')} more while it plans)" if more else ""
     parts = ", ".join(f"{name} {size:,}" for name, size in arena.persistent.items())
@@ -157,6 +159,7 @@ def _text(report: MemoryReport, names: Mapping[str, str]) -> str:
         *([f"  tail: {parts}"] if parts else []),
         *([f"  method allocator: {_method_line(report.method)}"] if report.method else []),
         f"  scratch: {scratch or 'none'}",
+        *([f"  plan: {report.plan}"] if report.plan else []),
         f"  most alive in step {arena.peak}: {max(arena.alive, default=0):,} bytes",
     ]
     cells = [

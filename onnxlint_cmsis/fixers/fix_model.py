@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
+from onnxlint_cmsis.fixers.memory.written_plan import with_memory_plan
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.report import Fixed, changed_result, unchanged
@@ -34,7 +35,7 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
     try:
         check_model(start.graph)
         start.editor.check_readable(data, path)
-        return _fixed(start)
+        return with_memory_plan(start, _fixed(start))
     except UnreadableError as reason:
         return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
     except NotAppliedError as reason:

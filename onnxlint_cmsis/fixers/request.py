@@ -21,5 +21,7 @@ class FixRequest(NamedTuple):
     """Policy and bounds."""
     fixable: Asked = lambda _graph, _finding: True
     """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
+    plans: frozenset[str] = frozenset()
+    """Codes of the rules on memory plans that a fix may act on."""
     accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""

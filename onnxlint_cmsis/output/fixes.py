@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         FixResult,
         LayerChange,
         Locked,
+        MemoryChange,
         PriceChange,
         Rewrite,
         TargetTotal,
@@ -229,6 +230,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
         yield "total", _total(total)
     for price in fix.prices:
         yield "price", _whole(price)
+    yield from (("memory", _memory(change)) for change in fix.memory)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
     yield "stored", f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
@@ -344,6 +346,14 @@ def _whole(price: PriceChange) -> str:
     arenas = ["unknown" if side.arena is None else f"{side.arena:,}" for side in (price.before, price.after)]
     memory = f"arena {' -> '.join(arenas)}, flash {price.before.flash:,} -> {price.after.flash:,} bytes"
     return f"{cpu_of(price.target)}, all that runs: {' -> '.join(costs)} instructions; {memory}"
+
+
+def _memory(change: MemoryChange) -> str:
+    """`cortex-m4: a memory plan takes the arena from 100,720 to 82,288 bytes, the least that a plan can`."""
+    used = change.head + change.tail
+    rest = ", the least that a plan can" if used == change.least else f"; no plan gets below {change.least:,}"
+    numbers = f"{_numbers(change.before, change.after)} bytes (head {change.head:,} + tail {change.tail:,})"
+    return f"{cpu_of(change.target)}: arena with a memory plan {numbers}{rest}; no operator is added"
 
 
 def _total(total: TargetTotal) -> str:

@@ -16,7 +16,7 @@ from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
-from onnxlint_cmsis.runtimes.memory_report import MemoryReport
+from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
 from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
@@ -172,6 +172,10 @@ class FileInterpretation(Protocol):
 
     def arena(self, target: Target) -> ArenaSize | None:
         """The arena; None where there is none."""
+
+    @property
+    def plan_gains(self) -> tuple[PlanGain, ...]:
+        """What another memory plan gains on each target; none where the runtime takes none, or none is found."""
 
     def memory(self, target: Target) -> MemoryReport:
         """The arena with the names of all in it, or why there is none."""

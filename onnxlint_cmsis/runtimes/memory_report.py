@@ -72,6 +72,17 @@ class Arena(NamedTuple):
         return self.alive.index(max(self.alive)) if self.alive else 0
 
 
+class PlanGain(NamedTuple):
+    """What a memory plan that a file could bring along gains on one target."""
+
+    target: str
+    """Label of the target."""
+    now: int
+    """Bytes to write for the arena without it."""
+    then: int
+    """Bytes to write with it."""
+
+
 class MethodMemory(NamedTuple):
     """What ExecuTorch takes of its method allocator when it loads a method, beside the arena."""
 
@@ -96,5 +107,7 @@ class MemoryReport(NamedTuple):
     """Why there is no arena, as a clause."""
     arena: Arena | None = None
     """The arena."""
+    plan: str = ""
+    """What comes of the memory plan that the file brings along, as a sentence; empty where it brings none."""
     method: MethodMemory | None = None
     """What lies beside the arena of an ExecuTorch program; None for other files."""

@@ -13,6 +13,7 @@ from typing import Any
 from onnxlint_cmsis.checks.rule import Example
 from onnxlint_cmsis.cli.main import main
 from support.models import text
+from support.planned_models import FITTING, LEAST, WASTING, chain, with_plan
 from support.pte_writer import PteWriter
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import operator_code, write
@@ -117,6 +118,13 @@ def _finished(program: PteWriter, source: int, result: int) -> bytes:
 
 FILES: Mapping[str, Callable[[], bytes]] = {
     "a .tflite file with one operator: y = POW(a, b)": lambda: _sized("POW", *[[1, 8]] * 3),
+    "a chain of sums of 512 to 4,608 bytes": lambda: write(chain(*WASTING)),
+    "a chain of sums with the memory plan that takes least": lambda: write(with_plan(chain(*WASTING), LEAST)),
+    "a chain of sums with a memory plan that fits": lambda: write(with_plan(chain(*WASTING), FITTING)),
+    "a chain of sums with a memory plan that puts all of it at 0": lambda: write(with_plan(chain(*WASTING), [0] * 8)),
+    "a chain of sums with a memory plan for fewer tensors": lambda: write(
+        with_plan(chain(*WASTING), FITTING, missing=1)
+    ),
     "a .tflite file with one operator: y = MUL(a, b)": lambda: _product(2),
     "a .tflite file with one operator: y = MUL(a, b), of version 2": lambda: _product(2),
     "SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [1, 2, 2, 1]": lambda: _blocks(0, 0, 1, 2, 2, 1),

@@ -42,6 +42,15 @@ CAUSES = (
         Example(None, name="model.tflite", shown="a .tflite file with one operator: y = MUL(a, b)"),
     ),
     RuleCause(
+        "memory-plan",
+        "The memory plan that the file brings along (OfflineMemoryAllocation) has another number of offsets than the "
+        "file has tensors.",
+        "Make the plan anew: --fix --ram BYTES writes one.",
+        "tensorflow/lite/micro/micro_allocation_info.cc:361-367",
+        Example(None, name="model.tflite", shown="a chain of sums with a memory plan for fewer tensors"),
+        Example(None, name="model.tflite", shown="a chain of sums with a memory plan that fits"),
+    ),
+    RuleCause(
         "dynamic-quantization",
         "Activations are in float, or get their scale at run time, and weights are integers.",
         "Quantize with calibration data (static quantization).",

@@ -219,6 +219,16 @@ CAUSES = (
         Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND with paddings of 1 and zero-point 0"),
     ),
     RuleCause(
+        "memory-plan",
+        "The file brings a memory plan along (OfflineMemoryAllocation) that puts a tensor over one that is still "
+        "needed, or in front of the arena, or ends before its offsets do. The interpreter takes the offsets as they "
+        "are.",
+        "Make the plan anew, as whoever changes tensors has to: --fix --ram BYTES writes one.",
+        "tensorflow/lite/micro/micro_allocation_info.cc:338-373",
+        Example(None, name="model.tflite", shown="a chain of sums with a memory plan that puts all of it at 0"),
+        Example(None, name="model.tflite", shown="a chain of sums with a memory plan that fits"),
+    ),
+    RuleCause(
         "operator-version",
         "The file asks for a version of an operator that nobody knew when the runtime was reviewed. TensorFlow Lite "
         "Micro compares no versions: its kernel may leave out what the version added. Known are the versions that "

@@ -11,10 +11,19 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTenso
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_writer import (
     Address,
+    addresses,
     packed,
     scalars,
 )
-from onnxlint_cmsis.formats.tflite.new_tables import NewTensor, changed_table, new_buffer, new_tensor
+from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN, plan_bytes
+from onnxlint_cmsis.formats.tflite.new_tables import (
+    NewTensor,
+    changed_table,
+    new_buffer,
+    new_metadata,
+    new_tensor,
+    with_field,
+)
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCALARS, SCHEMA
@@ -47,6 +56,11 @@ class TfliteEdit:
         self._options: dict[OperatorPlace, dict[str, Value]] = {}
         self._more_tensors: list[list[Address]] = [[] for _ in self._subgraphs]
         self._more_buffers: dict[bytes, tuple[int, Address]] = {}
+        self._plan: bytes | None = None
+        self._metadata: Address | None = None
+        """Metadata entries of a file that has had none."""
+        self._plan_holds = True
+        """Whether the memory plan of the file still names the tensors that it was made for, at their sizes."""
 
     def tensor(self, where: TensorPlace) -> TfliteTensor:
         """A tensor as the file has it before all edits."""
@@ -63,6 +77,7 @@ class TfliteEdit:
             return
         if len(shape) != len(old.shape):
             raise NotAppliedError(f"tensor `{old.name}` would change its rank")
+        self._plan_holds = False
         self._flat.write_vector(table.position("shape"), scalars("int", shape))
         if len(old.signature) == len(shape):
             signature = [size if known >= 0 else known for size, known in zip(shape, old.signature, strict=True)]
@@ -88,12 +103,14 @@ class TfliteEdit:
 
     def add_tensor(self, subgraph: int, new: NewTensor) -> int:
         """Add a tensor to a subgraph; returns its index there."""
+        self._plan_holds = False
         at = self._buffer(new.data) if new.data else 0
         self._more_tensors[subgraph].append(new_tensor(self._flat, new, at))
         return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph]) - 1
 
     def set_input(self, where: OperatorPlace, position: int, tensor: int) -> None:
         """Make an operator read another tensor at an input, which it may not have had so far."""
+        self._plan_holds = False
         inputs = self._inputs.setdefault(where, list(self.operator(where).inputs))
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = tensor
@@ -106,20 +123,53 @@ class TfliteEdit:
         """Give an operator another value of an option."""
         self._options.setdefault(where, {})[name] = value
 
+    def set_plan(self, offsets: Sequence[int]) -> None:
+        """Say where in the arena each tensor lies, those of all subgraphs in order; -1 where the interpreter says."""
+        self._plan = plan_bytes(offsets, len(self._subgraphs))
+
     def data(self) -> bytes:
-        """The file as it is now; to be asked for once. Raises NotAppliedError."""
+        """The file as it is now; to be asked for once. Raises NotAppliedError.
+
+        A memory plan that it came with goes where tensors, their sizes or who reads them changed.
+        """
         for where, inputs in self._inputs.items():
             table = self._operators[where.subgraph][where.number]
             self._flat.write_vector(table.position("inputs"), scalars("int", inputs))
         for where, options in self._options.items():
             self._write_options(self._operators[where.subgraph][where.number], options)
         self._write_values()
+        if self._plan is not None or not self._plan_holds:
+            self._write_plan()
         for number, subgraph in enumerate(self._subgraphs):
             tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
             self._flat.write_addresses(subgraph.position("tensors"), tensors)
         buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
         self._flat.write_addresses(self._root.position("buffers"), buffers)
+        if self._metadata is not None:
+            self._flat.replace_table(0, with_field(self._root, "metadata", self._metadata, self._flat.target))
         return self._flat.data()
+
+    def _write_plan(self) -> None:
+        """The new memory plan in place of those that were there, whose bytes go where nothing else reads them."""
+        read = self._readers()
+        old = [entry for entry in self._root.tables("metadata") if entry.text("name") == OFFLINE_PLAN]
+        for buffer in {entry.number("buffer") for entry in old}:
+            position = self._buffers[buffer].position("data")
+            if position and read[buffer] == sum(entry.number("buffer") == buffer for entry in old):
+                self._flat.write_vector(position, scalars("ubyte", b""))
+        kept = [_address(entry) for entry in self._root.tables("metadata") if entry not in old]
+        if self._plan is not None:
+            kept.append(new_metadata(self._flat, OFFLINE_PLAN, self._buffer(self._plan)))
+        if self._root.has("metadata"):
+            self._flat.write_addresses(self._root.position("metadata"), kept)
+        elif kept:
+            self._metadata = self._flat.append(addresses(kept))
+
+    def _readers(self) -> Counter[int]:
+        """How many tensors and metadata entries read each buffer."""
+        read = Counter(tensor.buffer for subgraph in self.model.subgraphs for tensor in subgraph.tensors)
+        read.update(buffer for _, buffer in self.model.metadata)
+        return read
 
     def _write_options(self, operator: Table, changes: Mapping[str, Value]) -> None:
         """Changed options: in place where the file has room for them, else as a copy of their table."""
@@ -138,8 +188,7 @@ class TfliteEdit:
 
     def _write_values(self) -> None:
         """New values into their buffer where every tensor that reads it gets new ones, else into a new buffer."""
-        read = Counter(tensor.buffer for subgraph in self.model.subgraphs for tensor in subgraph.tensors)
-        read.update(buffer for _, buffer in self.model.metadata)
+        read = self._readers()
         given: dict[int, dict[bytes, list[TensorPlace]]] = {}
         for where, values in self._values.items():
             given.setdefault(self.tensor(where).buffer, {}).setdefault(values, []).append(where)

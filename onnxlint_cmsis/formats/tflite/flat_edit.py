@@ -52,6 +52,19 @@ class FlatEdit:
         """Make the offset at a place of the old file lead to another object behind it."""
         self._targets[position] = target
 
+    def target(self, position: int) -> Address:
+        """What the offset at a place of the old file leads to now."""
+        return Address(self._targets[position])
+
+    def replace_table(self, position: int, blob: Blob) -> None:
+        """Put a new table where the one lies that the offset at a place leads to. Raises NotAppliedError."""
+        start = self._targets[position]
+        if start > self.layout.frozen or self.shared(start):
+            raise NotAppliedError(UNNAMED)
+        base = self._room(blob)
+        self._instead[start] = base, blob
+        self.retarget(position, base + blob.start)
+
     def append(self, blob: Blob) -> Address:
         """Put a new object behind all old objects and before earlier new ones; it may refer to those."""
         base = self._room(blob)

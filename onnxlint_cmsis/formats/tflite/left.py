@@ -13,6 +13,7 @@ from typing import Any
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of, table_at
 from onnxlint_cmsis.formats.tflite.constants import NAMELESS
 from onnxlint_cmsis.formats.tflite.file_model import OWNERS, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.model.leftovers import Left
 
@@ -42,8 +43,8 @@ NOTES: Mapping[str, Collection[str]] = {
     "SignatureDef": ("deprecated_tag",),
 }
 """Fields without meaning for what is computed: names, ranges that were measured, sizes that are open."""
-NOTED = ("min_runtime_version", "CONVERSION_METADATA", "TFLITE_METADATA")
-"""Metadata without meaning for what is computed."""
+NOTED = ("min_runtime_version", "CONVERSION_METADATA", "TFLITE_METADATA", OFFLINE_PLAN)
+"""Metadata without meaning for what is computed; a memory plan is judged by itself, where there is a runtime."""
 EMPTY = (0, "", ())
 """Values that say nothing."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.formats.flatbuffer import Table, Value
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
-from onnxlint_cmsis.formats.tflite.flat_writer import Address, number, scalars, table, text
+from onnxlint_cmsis.formats.tflite.flat_writer import Address, Blob, number, scalars, table, text
+from onnxlint_cmsis.formats.tflite.schema import SCALARS
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import StoredQuantization
@@ -40,6 +41,23 @@ def new_tensor(flat: FlatEdit, new: NewTensor, buffer: int) -> Address:
 def new_buffer(flat: FlatEdit, data: bytes) -> Address:
     """A buffer with these bytes."""
     return flat.append(table("Buffer", {"data": flat.append(scalars("ubyte", data))}))
+
+
+def new_metadata(flat: FlatEdit, name: str, buffer: int) -> Address:
+    """A metadata entry whose bytes are in a buffer."""
+    return flat.append(table("Metadata", {"name": flat.append(text(name)), "buffer": buffer}))
+
+
+def with_field(old: Table, name: str, value: Address, target: Callable[[int], Address]) -> Blob:
+    """A table with one more field; `target` tells what an offset of the old one leads to. Raises NotAppliedError."""
+    known = [field for field in old.fields if old.has(field)]
+    if len(known) != len(old.slots()):
+        raise NotAppliedError(f"{old.kind} has fields that are not known here")
+    values: dict[str, float | str | bool | Address] = {
+        field: old.number(field) if old.fields[field].type in SCALARS else target(old.position(field))
+        for field in known
+    }
+    return table(old.kind, {**values, name: value})
 
 
 def changed_table(flat: FlatEdit, old: Table, changes: Mapping[str, Value]) -> Address:

@@ -45,7 +45,7 @@ from onnxlint_cmsis.runtimes.executorch.portable_operators import lacks_kernel
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.interpretation import FileOperator, layer_of
-from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
 from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
@@ -121,6 +121,9 @@ class Interpretation:
         """CPUs with release and compiler."""
         self._runtime = revision_for(loaded, runtime)
         self._rows: dict[Target, tuple[ProgramRow, ...]] = {}
+
+    plan_gains: tuple[PlanGain, ...] = ()
+    """None: a program is planned by its exporter."""
 
     @cached_property
     def kernels(self) -> tuple[Kernel | None, ...]:

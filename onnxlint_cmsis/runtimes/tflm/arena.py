@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.tflm.lifetimes import Scratch, offline_offsets, planned_buffers
+from onnxlint_cmsis.runtimes.tflm.lifetimes import Scratch, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes
 from onnxlint_cmsis.runtimes.tflm.planner import ALIGNMENT, PlannedBuffer, align, place
 from onnxlint_cmsis.runtimes.tflm.structures import ArenaBytes
@@ -129,7 +130,8 @@ def _structures(tail: _Tail, model: TfliteModel, sizes: ArenaBytes) -> None:
 
 def _variables(tail: _Tail, model: TfliteModel) -> None:
     """Tensors that keep their values, but those that an offline plan places."""
-    offsets = offline_offsets(model)
+    stated = stated_plan(model)
+    offsets = stated.offsets if stated else ()
     tensors = (tensor for subgraph in model.subgraphs for tensor in subgraph.tensors)
     for index, tensor in enumerate(tensors):
         if tensor.is_variable and (index >= len(offsets) or offsets[index] < 0):

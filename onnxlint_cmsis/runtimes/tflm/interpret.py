@@ -19,6 +19,7 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import DYNAMIC, SIZED
 from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
+from onnxlint_cmsis.runtimes.tflm.stated_plans import refusal
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA
 from onnxlint_cmsis.runtimes.tflm.verdicts import (
     OPEN_SIZE,
@@ -40,9 +41,10 @@ def interpret(model: TfliteModel, build: TflmBuild) -> TflmReport:
     """Run a model on paper: every operator's verdict, and the memory of one that is allocated."""
     variables = resource_variables(model)
     operators = _operators(model, build, variables)
-    status, message = _outcome(operators)
+    refused = refusal(model)
+    status, message = _outcome(operators, refused)
     arena, no_arena = _arena(model, build, operators, variables.variables)
-    return TflmReport(operators, status, message, arena, no_arena)
+    return TflmReport(operators, status, message, arena, no_arena, refused)
 
 
 def wrong_operators(model: TfliteModel, target: Target) -> tuple[TflmOperator, ...]:
@@ -98,10 +100,15 @@ def not_read(op: str, revision: TflmRevision) -> Iterable[KernelLimit]:
     return unread(op)
 
 
-def _outcome(operators: tuple[TflmOperator, ...]) -> tuple[str, str]:
-    """Status and message of the model: the first operator that stops decides, behind what was printed before."""
+def _outcome(operators: tuple[TflmOperator, ...], refused: str) -> tuple[str, str]:
+    """Status and message of the model: the first operator that stops decides, behind what was printed before.
+
+    Memory is planned between Prepare and Invoke, where the file's plan may be `refused`.
+    """
     printed: list[str] = []
     for stage in STAGES:
+        if stage == Stage.INVOKE.value and refused:
+            return "alloc_error", refused
         for operator in operators:
             if operator.stage == stage:
                 status = "invoke_error" if stage == Stage.INVOKE.value else "alloc_error"
@@ -120,7 +127,7 @@ def _arena(
     """The arena, or why there is none."""
     if not build.revision.layout:
         return None, f"how revision {build.revision.commit[:8]} lays it out has not been measured"
-    if any(operator.stage in ("registration", Stage.PREPARE) for operator in operators):
+    if refusal(model) or any(operator.stage in ("registration", Stage.PREPARE) for operator in operators):
         return None, "its tensors are not allocated"
     unknown = sorted({operator.op for operator in operators if operator.memory is None})
     if unknown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from onnxlint_cmsis.formats.tflite.arrays import stored_bytes
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.types import Target
@@ -12,18 +13,20 @@ from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.interpretation import FileOperator
-from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
 from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
 from onnxlint_cmsis.runtimes.tflm.buffer_names import buffer_names, buffer_writers, label_of
 from onnxlint_cmsis.runtimes.tflm.build import build_for
+from onnxlint_cmsis.runtimes.tflm.free_plan import FreePlan, free_plan
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.remarks import remarks, version_remarks
+from onnxlint_cmsis.runtimes.tflm.remarks import plan_remarks, remarks, version_remarks
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
+from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_sentence
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 
 WITHOUT_CMSIS_NN = "The build has reference code alone and no CMSIS-NN (cmsis-nn-build = NONE)."
@@ -105,7 +108,9 @@ class Interpretation:
         price = self.float_price
         if price:
             told = [row._replace(message=f"{row.message} {price}") if row.cause == "float" else row for row in told]
-        return (*told, *version_remarks(self.file, self.places, tuple(target.label for target in self.targets)))
+        labels = tuple(target.label for target in self.targets)
+        told += plan_remarks(self.file, self.places, labels)
+        return (*told, *version_remarks(self.file, self.places, labels))
 
     @cached_property
     def float_price(self) -> str:
@@ -173,12 +178,41 @@ class Interpretation:
         """The arena of a build with checks; None where there is none, and for a model that stops."""
         return None if self.stop(target) else self.report(target).arena
 
+    @cached_property
+    def planned_targets(self) -> tuple[Target, ...]:
+        """Targets on which it has an arena."""
+        return tuple(target for target in self.targets if self.arena(target) is not None)
+
+    @cached_property
+    def free_plan(self) -> FreePlan | None:
+        """A memory plan with which the file takes less on all targets together; None where none is found."""
+        arenas = [arena for target in self.planned_targets if (arena := self.arena(target))]
+        return free_plan(self.file, arenas)
+
+    def arenas_of(self, model: TfliteModel) -> tuple[ArenaLayout, ...]:
+        """The arena of another version of the file on every target; none where one of them has none or stops."""
+        reports = [interpret(model, build_for(self._runtime, target, self._build)) for target in self.targets]
+        arenas = [report.arena for report in reports if report.arena and not report.stop]
+        return tuple(arenas) if len(arenas) == len(self.targets) else ()
+
+    @property
+    def plan_gains(self) -> tuple[PlanGain, ...]:
+        """What the free plan gains on each target; none where there is none."""
+        if self.free_plan is None:
+            return ()
+        old = [arena.to_write for target in self.planned_targets if (arena := self.arena(target))]
+        new = [arena.to_write for arena in self.free_plan.arenas]
+        return tuple(
+            PlanGain(target.label, *sizes) for target, *sizes in zip(self.planned_targets, old, new, strict=True)
+        )
+
     def memory(self, target: Target) -> MemoryReport:
         """The arena of a build with checks with the names of all in it, or why there is none."""
         report, arena, model = self.report(target), self.arena(target), self.file
         if arena is None:
             reasons = (report.no_arena or "it does not run", self.stop(target) or report.stop)
-            return MemoryReport(target.label, report.status, report.message, ": ".join(filter(None, reasons)))
+            why = ": ".join(filter(None, reasons))
+            return MemoryReport(target.label, report.status, report.message, why, plan=plan_sentence(model))
         names, writers = buffer_names(model, arena), buffer_writers(model, arena)
         plan = [
             BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)
@@ -198,4 +232,4 @@ class Interpretation:
             tuple(sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)),
             tuple(f"{row.op} '{row.label}'" for row in report.operators if main),
         )
-        return MemoryReport(target.label, report.status, report.message, arena=laid_out)
+        return MemoryReport(target.label, report.status, report.message, arena=laid_out, plan=plan_sentence(model))

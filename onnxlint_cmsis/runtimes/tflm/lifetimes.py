@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from struct import unpack_from
-
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
 from onnxlint_cmsis.runtimes.tflm.resource_variables import HANDLE
 
-OFFLINE_PLAN = "OfflineMemoryAllocation"
 NEVER = -1
 MAX_STEPS = 100_000
 """Steps that are followed; bodies of control flow that run each other can have more than there are operators."""
@@ -34,6 +32,8 @@ class Lifetimes:
         self.starts = [sum(counts[:index]) for index in range(len(counts))]
         self.first = [NEVER] * (sum(counts) + len(scratch))
         self.last = list(self.first)
+        self.loops: list[tuple[int, int]] = []
+        """First and last step of every WHILE, whose bodies run again and again."""
         self._walk(0)
 
     def _touch(self, index: int, first: int, last: int) -> None:
@@ -62,6 +62,8 @@ class Lifetimes:
         for _, body in operator.bodies:
             self.step += 1
             self._walk(body)
+        if operator.op == "WHILE":
+            self.loops.append((begun, self.step))
         for tensor in (*operator.inputs, *operator.outputs):
             if tensor >= 0:
                 self.last[start + tensor] = self.step
@@ -74,7 +76,8 @@ class Lifetimes:
 def planned_buffers(model: TfliteModel, scratch: tuple[Scratch, ...]) -> tuple[PlannedBuffer, ...]:
     """Every buffer that the planner places: tensors that are computed, then scratch requests."""
     lives = Lifetimes(model, scratch)
-    offsets = offline_offsets(model)
+    stated = stated_plan(model)
+    offsets = stated.offsets if stated else ()
     buffers: list[PlannedBuffer] = []
     for subgraph, start in zip(model.subgraphs, lives.starts, strict=True):
         buffers += _tensors(model, subgraph, start, lives, offsets)
@@ -92,19 +95,9 @@ def _tensors(
     handles = {output for operator in subgraph.operators if operator.op == HANDLE for output in operator.outputs}
     for index, tensor in enumerate(subgraph.tensors, start):
         size = tensor_bytes(tensor)
-        offset = offsets[index] if index < len(offsets) else NEVER
-        online = offset == NEVER
+        offset = offsets[index] if index < len(offsets) else ONLINE
+        online = offset == ONLINE
         placed = model.is_constant(tensor) or index - start in handles or (tensor.is_variable and online)
         if size and not placed:
             planned.append(PlannedBuffer(index, size, lives.first[index], lives.last[index], offset))
     return planned
-
-
-def offline_offsets(model: TfliteModel) -> tuple[int, ...]:
-    """Offsets that the file's metadata gives its tensors, -1 for one left to the planner; none without metadata."""
-    for name, buffer in model.metadata:
-        data = model.bytes_of(buffer) if name == OFFLINE_PLAN else b""
-        if len(data) >= 12:
-            count = min(int(unpack_from("<I", data, 8)[0]), (len(data) - 12) // 4)
-            return unpack_from(f"<{count}i", data, 12)
-    return ()

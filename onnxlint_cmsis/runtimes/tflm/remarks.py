@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -12,6 +13,7 @@ from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeV
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
+from onnxlint_cmsis.runtimes.tflm.stated_plans import CAUSE, plan_faults
 from onnxlint_cmsis.runtimes.tflm.verdicts import OPEN_SIZE, TflmOperator
 from onnxlint_cmsis.runtimes.tflm.versions import HIGHEST_VERSION
 
@@ -76,6 +78,23 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
         verdict = RuntimeVerdict.UNDECIDED
         result.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
     return result
+
+
+def plan_remarks(model: TfliteModel, places: list[Location], targets: tuple[str, ...]) -> Iterator[RuntimeRemark]:
+    """Remarks on the memory plan that a file brings along; `places` are the operators' locations."""
+    writers: dict[int, Location] = {}
+    locations = iter(places)
+    start = 0
+    for subgraph in model.subgraphs:
+        for operator, location in zip(subgraph.operators, locations, strict=False):
+            for tensor in operator.outputs:
+                writers.setdefault(start + tensor, location)
+        start += len(subgraph.tensors)
+    for fault in plan_faults(model):
+        text = f"its memory plan ({OFFLINE_PLAN}) is wrong: {fault.text}."
+        where = writers.get(fault.tensor, Location(model.path))
+        nodes = (where.node,) if where.node else ()
+        yield RuntimeRemark(CAUSE, fault.verdict, text, where, nodes, targets, fault.level)
 
 
 def _remark(said: Said, locations: list[Location], target: str) -> RuntimeRemark:

@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats import flatbuffer_schema
 from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.tflite import schema
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.memory_plan import StatedPlan, stated_plan
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.read import read_tflite
@@ -289,3 +290,46 @@ def test_random_edits_change_what_they_name_and_nothing_else(seed: int) -> None:
     assert content == expected
     assert aligned(new)
     assert new[4:8] == b"TFL3"
+
+
+def planned(data: bytes, *offsets: int) -> bytes:
+    changed = edit(data)
+    changed.set_plan(offsets)
+    return changed.data()
+
+
+@pytest.mark.parametrize("entries", [None, [], [{"name": "min_runtime_version", "buffer": 2}]])
+def test_a_memory_plan_is_one_more_entry(entries: list[dict[str, Any]] | None) -> None:
+    data = write(conv_model(metadata=entries))
+    new = planned(data, 0, -1, 208)
+    model = read_tflite("m.tflite", new)
+    assert stated_plan(model) == StatedPlan(3, (0, -1, 208))
+    expected = tree(data)
+    expected["metadata"] = [*(expected.get("metadata") or []), {"name": "OfflineMemoryAllocation", "buffer": 3}]
+    expected["buffers"].append({**expected["buffers"][0], "data": list(model.bytes_of(3))})
+    got = tree(new)
+    assert {key: value for key, value in got.items() if value} == {
+        key: value for key, value in expected.items() if value
+    }
+
+
+def test_a_new_memory_plan_takes_the_place_of_the_old_one() -> None:
+    twice = planned(planned(write(conv_model()), 0, -1, 208), 16, -1, 0)
+    model = read_tflite("m.tflite", twice)
+    assert [name for name, _ in model.metadata].count("OfflineMemoryAllocation") == 1
+    assert stated_plan(model) == StatedPlan(3, (16, -1, 0))
+
+
+def test_a_memory_plan_goes_where_tensors_change() -> None:
+    data = planned(write(conv_model()), 0, -1, 208)
+    assert edit(data).data() == data
+    values = edit(data)
+    values.set_values(WEIGHTS, bytes(range(1, 33)))
+    assert stated_plan(read_tflite("m.tflite", values.data())) is not None
+    shape, added = edit(data), edit(data)
+    shape.set_shape(TensorPlace(0, 0), (1, 5, 5, 6))
+    added.add_tensor(0, NewTensor("b", "INT8", (1,)))
+    for changed in (shape, added):
+        model = read_tflite("m.tflite", changed.data())
+        assert stated_plan(model) is None
+        assert model.metadata == (("min_runtime_version", 2),)

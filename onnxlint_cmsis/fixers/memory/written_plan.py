@@ -1,0 +1,90 @@
+"""A memory plan written into a `.tflite` file, behind all other changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers
+from onnxlint_cmsis.checks.facts import PLAN
+from onnxlint_cmsis.checks.rule_registry import codes_of
+from onnxlint_cmsis.fixers.differences import price_changes
+from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.report import Fixed
+from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.runtimes.tflm.free_plan import least_head
+from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
+from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+
+(RULE,) = codes_of(PLAN)
+DROPPED = "the memory plan of the file went, as it was made for other tensors"
+
+
+def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
+    """What came of fixing, with a memory plan where that is asked for, or where the file had one, and it gains.
+
+    The graph stays as it is, so that the certificate alone proves it. Raises NotAppliedError.
+    """
+    end = fixed.end
+    if end is None or fixed.result.failed or not isinstance(end.analysis.interpretation, Interpretation):
+        return fixed
+    had = _had_plan(start)
+    asked = any(room.ram for room in start.request.analysis.rooms) and RULE in start.request.plans
+    planned = planned_model(end) if asked or (had and end is not start) else None
+    if planned is None:
+        if had and end is not start:
+            return fixed._replace(result=fixed.result._replace(notes=(*fixed.result.notes, DROPPED)))
+        return fixed
+    proof = fixed.result.proof
+    certificate = certificate_of(start.analysis, planned.analysis)
+    result = fixed.result._replace(
+        changed=True,
+        reason="",
+        memory=tuple(memory_changes(start, planned)),
+        prices=tuple(price_changes(start, planned)),
+        bytes=Numbers(len(start.data), len(planned.data)),
+        proof=proof and proof._replace(every_input=certificate is not None),
+        certificate=certificate,
+    )
+    return Fixed(result, planned.data, planned)
+
+
+def planned_model(state: Snapshot) -> Snapshot | None:
+    """The model with the best plan that is found; None where none gains. Raises NotAppliedError."""
+    interpretation = state.analysis.interpretation
+    plan = interpretation.free_plan if isinstance(interpretation, Interpretation) else None
+    if plan is None:
+        return None
+    edit = TfliteEdit(state.path, state.data)
+    edit.set_plan(plan.offsets)
+    new = state.followed(edit.data(), Plan({}))
+    written = new.analysis.interpretation
+    if not isinstance(written, Interpretation) or next(plan_faults(written.file), None) is not None:
+        raise NotAppliedError("the memory plan that was written is not what was planned")
+    arenas = [written.arena(target) for target in written.planned_targets]
+    if [arena and arena.head for arena in arenas] != [arena.head for arena in plan.arenas]:
+        raise NotAppliedError("the arena of the file that was written is not what was planned")
+    return new
+
+
+def memory_changes(start: Snapshot, end: Snapshot) -> list[MemoryChange]:
+    """The arena of each target before and after."""
+    rows = []
+    before, after = start.analysis.interpretation, end.analysis.interpretation
+    if isinstance(before, Interpretation) and isinstance(after, Interpretation):
+        for target in after.planned_targets:
+            old, new = before.arena(target), after.arena(target)
+            if old and new:
+                least = least_head(after.file, new) + new.tail
+                rows.append(MemoryChange(target.label, old.to_write, new.to_write, new.head, new.tail, least))
+    return rows
+
+
+def _had_plan(start: Snapshot) -> bool:
+    interpretation = start.analysis.interpretation
+    return isinstance(interpretation, Interpretation) and stated_plan(interpretation.file) is not None
