@@ -11,7 +11,8 @@ import pytest
 from onnxlint_cmsis import fix
 from onnxlint_cmsis.ground import workers
 from onnxlint_cmsis.ground.apart import Apart
-from onnxlint_cmsis.ground.workers import ProgramContext, Worker, team
+from onnxlint_cmsis.ground.program_processes import ProgramContext
+from onnxlint_cmsis.ground.workers import Worker, team
 from support.fixable_models import nothing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are started in another way on Windows")

@@ -11,7 +11,8 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.workers import Ended, ProgramContext, Task, Worker
+from onnxlint_cmsis.ground.program_processes import ProgramContext
+from onnxlint_cmsis.ground.workers import Ended, Task, Worker
 
 if TYPE_CHECKING:
     from collections import deque

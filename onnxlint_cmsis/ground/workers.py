@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
-import json
 import multiprocessing
 import os
 import re
 import signal
-import subprocess
 import sys
-import threading
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.ground.atomic_write import heeded
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.program_processes import ProgramContext, serve
 
 if TYPE_CHECKING:
     from collections import deque
@@ -138,28 +135,6 @@ def ready(workers: Iterable[Worker]) -> list[Worker]:
     return [worker for worker in asked if worker.answers in answered]
 
 
-def serve(answers: Connection, faults: Connection) -> None:
-    """Do what is asked for until the other end is closed; the process that asks ends this one."""
-    for number in heeded():
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_workers_end_with_parent, daemon=True).start()
-    if os.name == "posix":
-        faulthandler.enable(faults.fileno())
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            work, subject = answers.recv()
-            answers.send(work(subject))
-
-
-def _workers_end_with_parent() -> None:
-    """Wait until the parent is gone, however it ended, and go as a signal would have it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
 @contextlib.contextmanager
 def ended_by_signal() -> Iterator[None]:
     """Make signals that end a process raise SystemExit, so that no worker goes on without it."""
@@ -173,76 +148,3 @@ def ended_by_signal() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# Processes started as programs of this Python, where multiprocessing starts none: Dask's nanny makes its workers
-# daemons, which may have no children of multiprocessing's, and they have threads, which a fork could upset. What
-# multiprocessing spawns has the folder at hand among its modules; this has not. POSIX only.
-
-
-START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from {module} import main; main()"
-"""What the process runs, isolated: the same modules as this one, and none of the folder that it is started in."""
-
-
-class ProgramProcess:
-    """A process that serves at the ends of two pipes; it has what Worker asks of one of multiprocessing's."""
-
-    def __init__(self, target: Callable[..., object], args: tuple[Connection, Connection], daemon: bool) -> None:
-        if target is not serve or not daemon:
-            raise ValueError("a program can do nothing but serve until its parent ends")
-        self._pipes = args
-        self._program: subprocess.Popen[bytes]
-
-    def start(self) -> None:
-        """Start the program; it ends when this process does, however that happens."""
-        handles = [pipe.fileno() for pipe in self._pipes]
-        self._program = subprocess.Popen(
-            [
-                sys.executable,
-                "-I",
-                "-c",
-                START.format(module=__name__),
-                json.dumps([*filter(None, sys.path)]),
-                *map(str, handles),
-            ],
-            stdin=subprocess.PIPE,
-            pass_fds=handles,
-        )
-
-    def join(self) -> None:
-        """Wait for its end."""
-        self._program.wait()
-        if self._program.stdin:
-            self._program.stdin.close()
-
-    def terminate(self) -> None:
-        """End it, whatever it does."""
-        self._program.terminate()
-
-    @property
-    def exitcode(self) -> int | None:
-        """Exit code, or less than zero for a signal; None while it runs."""
-        return self._program.returncode
-
-
-class ProgramContext:
-    """Pipes and processes, as a context of multiprocessing has them."""
-
-    Process = ProgramProcess
-
-    def Pipe(self, duplex: bool = True) -> tuple[Any, Any]:  # noqa: N802 - multiprocessing's name
-        """Two ends of a pipe."""
-        return multiprocessing.Pipe(duplex)
-
-
-def main() -> None:
-    """Serve at the pipes; the command line has their handles."""
-    threading.Thread(target=_program_process_end_with_parent, daemon=True).start()
-    answers, faults = (Connection(int(handle)) for handle in sys.argv[1:])
-    serve(answers, faults)
-
-
-def _program_process_end_with_parent() -> None:
-    """Wait until the other end of standard input is gone, and go as a signal would have it."""
-    os.read(0, 1)
-    os.kill(os.getpid(), signal.SIGTERM)

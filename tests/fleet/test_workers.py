@@ -10,7 +10,8 @@ from collections import deque
 
 import pytest
 
-from onnxlint_cmsis.ground.workers import Ended, ProgramContext, Task, Worker, each_done, team
+from onnxlint_cmsis.ground.program_processes import ProgramContext
+from onnxlint_cmsis.ground.workers import Ended, Task, Worker, each_done, team
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs get their pipes as POSIX hands them on")
 
