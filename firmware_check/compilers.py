@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.checks.rules import runtime_stops, runtime_wrong
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule
@@ -216,10 +216,10 @@ def unseen(predicted: Route | None, trouble: Trouble, target: Target, assembly: 
 # A plan for another core, of a program that holds its calls as they are made.
 
 
-PLAN_KINDS: Mapping[RuntimeVerdict, tuple[Rule, str]] = {
-    RuntimeVerdict.REFUSED: (runtime_stops.RULE, "returns-error"),
-    RuntimeVerdict.WRONG: (runtime_wrong.RULE, "overrun"),
-    RuntimeVerdict.UNDECIDED: (runtime_wrong.RULE, "too-large"),
+PLAN_KINDS: Mapping[Outcome, tuple[Rule, str]] = {
+    Outcome.REFUSED: (runtime_stops.RULE, "returns-error"),
+    Outcome.WRONG: (runtime_wrong.RULE, "overrun"),
+    Outcome.UNDECIDED: (runtime_wrong.RULE, "too-large"),
 }
 """What becomes of a call for its plan, to the rule that says so and the kind of hazard that shows the same."""
 
@@ -234,7 +234,7 @@ def defects_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[tuple[str, 
 
 def unseen_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[str]:
     """What is said of a plan whose effect did not occur; one that may have none says nothing."""
-    if plan is not None and plan.verdict in (RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG):
+    if plan is not None and plan.verdict in (Outcome.REFUSED, Outcome.WRONG):
         rule, kind = PLAN_KINDS[plan.verdict]
         if not trouble.shown(kind):
             yield f"predicted {rule.code}[{plan.cause}], whose effect was not seen: {plan.reason}"

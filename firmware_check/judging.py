@@ -18,8 +18,8 @@ from firmware_check.instructions import DISAGREES, instructions_of
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE, softmax_wide_steps
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
@@ -177,7 +177,7 @@ def _dispatch(
     chain = predicted.chain or ((predicted.kernel,) if predicted.kernel else ())
     if not _same_chain(chain, observed.chain):
         disagreements.append(f"predicted kernels {_arrows(chain)}, observed {_arrows(observed.chain)}")
-    elif plan is not None and plan.verdict is RuntimeVerdict.REFUSED:  # it returns before it gets further
+    elif plan is not None and plan.verdict is Outcome.REFUSED:  # it returns before it gets further
         return disagreements if report.status == ARGUMENT_ERROR else [f"it returned status {report.status}"]
     elif predicted.effective and not _same_chain((predicted.effective,), (observed.effective,)):
         disagreements.append(f"predicted to do the work: {predicted.effective}, observed: {observed.effective}")

@@ -18,9 +18,9 @@ from onnxlint_cmsis.analysis.activations import activations
 from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from firmware_check.boards import Board
@@ -94,7 +94,7 @@ def _runs(record: LoweredLayer) -> bool:
 
     ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
     """
-    if record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE):
+    if record.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE):
         return False
     function = record.call.function if record.call else ""
     fused = record.epilogue.fused if record.epilogue else ()

@@ -19,7 +19,7 @@ from onnxlint_cmsis.analysis.layer_times import layer_work
 from onnxlint_cmsis.cmsis_nn.library import call_cost, route
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.timing.cores import core_of, kind_of
 from onnxlint_cmsis.timing.fetches import fetches
 from onnxlint_cmsis.timing.memories import UNKNOWN
@@ -168,7 +168,7 @@ def works_of_net(path: Path, cpu: str, layers: slice) -> list[LayerWork]:
     works = []
     for record in model.repeated[layers]:
         runs = record.call is not None and not model.refusal(record, target)
-        work = layer_work(model, record, target, Verdict.CMSIS_NN if runs else Verdict.REFERENCE)
+        work = layer_work(model, record, target, Outcome.CMSIS_NN if runs else Outcome.REFERENCE)
         if work is not None:
             works.append(work)
     return works

@@ -14,7 +14,8 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import LEGACY
 from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.lower.decision import UNDECIDED, Verdict
+from onnxlint_cmsis.lower.decision import UNDECIDED
+from onnxlint_cmsis.lower.outcome import Outcome
 from support.goldens import Told, check_golden
 from support.linter import analysed, layered
 from support.models import text
@@ -120,7 +121,7 @@ def test_a_layer_whose_kernel_a_size_leaves_open_is_undecided_in_its_row_as_in_t
         }"""
     report = layered(text(source), targets=["cortex-m55"])
     (layer,), (row,) = report.layers, report.rows
-    assert (layer.verdict, layer.kernel, layer.undecided) == (Verdict.UNDECIDED, "", ("input_dims.h",))
+    assert (layer.verdict, layer.kernel, layer.undecided) == (Outcome.UNDECIDED, "", ("input_dims.h",))
     assert (row["verdict"], row["cause"], row["entry"]) == ("undecided", "shape", "convolve_s8")
     (target,) = summarize(analysed(text(source), targets=["cortex-m55"])).targets
     assert target.undecided.nodes == (layer.node,)

@@ -31,11 +31,12 @@ from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, on_d
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Isa, Target, entry_parts
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.memory_order import reshaped, transposed
 from onnxlint_cmsis.lower.on_release import on_release
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
@@ -222,7 +223,7 @@ class Walk:
     def moves(self, node: Node, record: LoweredLayer | None) -> bool:
         """Whether a node is another way to read memory: reference code moves elements where a layer wants an order."""
         known = node.inputs[0] in self._space.integers or node.inputs[0] in self._space.reals
-        refused = record is not None and record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE)
+        refused = record is not None and record.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE)
         return not refused and (known or self._graph.elem_type(node.inputs[0]) in STORED)
 
     def _layer(self, record: LoweredLayer) -> None:
@@ -231,7 +232,7 @@ class Walk:
         decision = on_release(record, taken, self._target.release)
         if decision is not None and decision.cause is Cause.GROUPS:
             decision = None  # a function computes it, wrongly: that is to be seen on the device
-        if decision is not None and decision.verdict is not Verdict.REFERENCE:
+        if decision is not None and decision.verdict is not Outcome.REFERENCE:
             raise Unsupported(decision.reason)
         entry = record.call.entry if record.call else ""
         build = self.builds.get(decision.code if decision else entry_parts(entry)[0])

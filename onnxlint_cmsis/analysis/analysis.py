@@ -13,14 +13,14 @@ from onnxlint_cmsis.cmsis_nn.releases import said_of
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import FloatCall, KernelCall, MemoryRoom, Size, Target
-from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.on_release import on_release
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class ModelAnalysis:
         if self.interpretation is None:
             for record in self.lowered.records:
                 judged = self.judgements.get(record.node.index)
-                if judged and judged.verdict is not RuntimeVerdict.CMSIS_NN:
+                if judged and judged.verdict is not Outcome.CMSIS_NN:
                     unfit[record.node.index] = f"becomes {judged.verdict.value}: {judged.reason}"
             return (against_onnx_runtime(self.graph, self.lowered.records, unfit),)
         if self.format.interpreter != TFLM:
@@ -223,7 +223,7 @@ class ModelAnalysis:
         for target in self.settings.targets:
             for operator in self.interpretation.operators(target):
                 row = operator.row
-                if operator.node and row.verdict not in (RuntimeVerdict.CMSIS_NN, RuntimeVerdict.REFERENCE):
+                if operator.node and row.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE):
                     unfit[operator.node.index] = f"does not run as the file says ({row.verdict.value}): {row.reason}"
         return tuple(against(self.graph, self.read, host, unfit) for host in TFLITE_HOSTS)
 
@@ -284,7 +284,7 @@ class ModelAnalysis:
             self._costs[call, target] = cost_of_route(call, library, self.route(call, target))
         return self._costs[call, target]
 
-    def cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
+    def cost(self, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerCost:
         """What a layer costs on a target where it has this verdict, in CMSIS-NN or in reference code.
 
         A layer in the body of a loop costs all turns together.
@@ -298,15 +298,15 @@ class ModelAnalysis:
         by_compiler = tuple((least * turns, most * turns) for least, most in cost.by_compiler)
         return LayerCost(None if cost.instructions is None else cost.instructions * turns, ends, by_compiler)
 
-    def _cost(self, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerCost:
+    def _cost(self, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerCost:
         """What a layer costs each time it runs."""
         if self.interpretation and not self.interpretation.has_cost(record.node, target):
             return LayerCost()
         if record.node.index in self.graph.once:
             return LayerCost(0)
-        if verdict is Verdict.REFERENCE:
+        if verdict is Outcome.REFERENCE:
             return LayerCost(None, self.reference_range(record, target))
-        if verdict is not Verdict.CMSIS_NN or record.layer is None:
+        if verdict is not Outcome.CMSIS_NN or record.layer is None:
             return LayerCost()
         from onnxlint_cmsis.cmsis_nn.library import call_cost, range_reason
 

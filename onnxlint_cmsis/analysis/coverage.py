@@ -10,8 +10,7 @@ from onnxlint_cmsis.analysis.layer_times import model_time
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.decision import Verdict
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,23 +31,23 @@ def summarize(model: ModelAnalysis) -> FileSummary:
 
 
 NO_REFERENCE = {
-    RuntimeVerdict.REFUSED: Verdict.NO_KERNEL,
-    RuntimeVerdict.NO_KERNEL: Verdict.NO_KERNEL,
-    RuntimeVerdict.HALTS: Verdict.NO_KERNEL,
-    RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
+    Outcome.REFUSED: Outcome.NO_KERNEL,
+    Outcome.NO_KERNEL: Outcome.NO_KERNEL,
+    Outcome.HALTS: Outcome.NO_KERNEL,
+    Outcome.UNDECIDED: Outcome.UNDECIDED,
 }
 """What a layer counts as that no reference code computes: the runtime stops there, or what runs is not decided."""
 
 
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
-    groups: dict[Verdict, list[LoweredLayer]] = {verdict: [] for verdict in Verdict}
+    groups: dict[Outcome, list[LoweredLayer]] = {verdict: [] for verdict in Outcome}
     for record in model.repeated:
         refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
-        verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
-        if judged is not None and verdict in (Verdict.REFERENCE, Verdict.NO_KERNEL):
+        verdict = refusal.verdict if refusal else Outcome.CMSIS_NN
+        if judged is not None and verdict in (Outcome.REFERENCE, Outcome.NO_KERNEL):
             verdict = NO_REFERENCE.get(judged.verdict, verdict)
         groups[verdict].append(record)
-    run = groups[Verdict.CMSIS_NN]
+    run = groups[Outcome.CMSIS_NN]
     costs = _costs(model, run, groups, target)
     arena = None
     if model.interpretation:
@@ -61,9 +60,9 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
-        _share(model, groups[Verdict.REFERENCE]),
-        _share(model, groups[Verdict.NO_KERNEL]),
-        _share(model, groups[Verdict.UNDECIDED]),
+        _share(model, groups[Outcome.REFERENCE]),
+        _share(model, groups[Outcome.NO_KERNEL]),
+        _share(model, groups[Outcome.UNDECIDED]),
         costs.instructions,
         measured_with(target, floats=any(record.call and record.call.floating for record in run)),
         costs.unknown,
@@ -73,7 +72,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         arena.used if arena else None,
         arena.needed if arena else None,
         arena.to_write if arena else None,
-        model_time(model, target, run, groups[Verdict.REFERENCE], costs.unknown),
+        model_time(model, target, run, groups[Outcome.REFERENCE], costs.unknown),
         costs.range,
         costs.share,
     )
@@ -93,12 +92,12 @@ class _Costs(NamedTuple):
 
 
 def _costs(
-    model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Verdict, Sequence[LoweredLayer]], target: Target
+    model: ModelAnalysis, run: Sequence[LoweredLayer], groups: Mapping[Outcome, Sequence[LoweredLayer]], target: Target
 ) -> _Costs:
-    costs = [model.cost(record, target, Verdict.CMSIS_NN) for record in run]
-    others = [model.cost(record, target, Verdict.REFERENCE).range for record in groups[Verdict.REFERENCE]]
+    costs = [model.cost(record, target, Outcome.CMSIS_NN) for record in run]
+    others = [model.cost(record, target, Outcome.REFERENCE).range for record in groups[Outcome.REFERENCE]]
     copies = [model.copy_range(copy, target) for copy in model.copies]
-    refused = len(groups[Verdict.NO_KERNEL]) + len(groups[Verdict.UNDECIDED])
+    refused = len(groups[Outcome.NO_KERNEL]) + len(groups[Outcome.UNDECIDED])
     unknown = sum(cost.ends is None for cost in costs) + others.count(None) + refused
     compilers = max((len(cost.by_compiler) for cost in costs), default=0) or 1
     sums = [

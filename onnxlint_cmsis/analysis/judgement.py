@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.find_quantization import quantized_model
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import share_of_work
 from onnxlint_cmsis.operators.answers import Elements
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +72,7 @@ def _is_float(model: ModelAnalysis) -> bool:
     graph = model.graph
     if model.interpretation or model.settings.assume not in ASSUMED or quantized_model(graph):
         return False
-    known = any(record.verdict is Verdict.REFERENCE for record in model.lowered.records)
+    known = any(record.verdict is Outcome.REFERENCE for record in model.lowered.records)
     return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
 
 
@@ -157,14 +156,14 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
         if effect is Effect.REFERENCE and (operator.node is None or operator.node.index not in computed):
             continue
         if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
-            yield operator.row.label, effect, operator.row.verdict is RuntimeVerdict.HALTS
+            yield operator.row.label, effect, operator.row.verdict is Outcome.HALTS
     for record in () if model.interpretation else model.repeated:
         refusal, judged = model.refusal(record, target), model.judgement(record, target)
         if judged is not None and judged.row is not None:
             effect = judged.effect(model.settings.runtime)
-            yield record.node.label, effect, judged.verdict is RuntimeVerdict.HALTS
-        elif refusal is not None and refusal.verdict is Verdict.REFERENCE and judged is None:
+            yield record.node.label, effect, judged.verdict is Outcome.HALTS
+        elif refusal is not None and refusal.verdict is Outcome.REFERENCE and judged is None:
             yield record.node.label, Effect.REFERENCE, False
         elif refusal is not None:
-            missing = refusal.verdict is Verdict.NO_KERNEL and judged is None
+            missing = refusal.verdict is Outcome.NO_KERNEL and judged is None
             yield record.node.label, Effect.NO_KERNEL if missing else Effect.UNKNOWN, False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,15 +31,15 @@ def model_time(
 
     memory = dict(zip(model.settings.targets, model.settings.memories, strict=False)).get(target, (UNKNOWN, UNKNOWN))
     works = [
-        *(layer_work(model, record, target, Verdict.CMSIS_NN) for record in kernels),
-        *(layer_work(model, record, target, Verdict.REFERENCE) for record in reference),
+        *(layer_work(model, record, target, Outcome.CMSIS_NN) for record in kernels),
+        *(layer_work(model, record, target, Outcome.REFERENCE) for record in reference),
         *_copies(model, target),
     ]
     known = [work for work in works if work is not None]
     return predicted_time(Device(target.cpu, clock, *memory, model.settings.runtime.name), known, unknown)
 
 
-def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Verdict) -> LayerWork | None:
+def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerWork | None:
     """What a layer with this verdict does in a run; None where its cost is not known."""
     from onnxlint_cmsis.timing.cores import OTHER, core_of, kind_of
     from onnxlint_cmsis.timing.fetches import Fetches, fetches
@@ -49,7 +49,7 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
     if ends is None:
         return None
     call = record.layer.call if record.layer else None
-    if call is None or core is None or verdict is not Verdict.CMSIS_NN:
+    if call is None or core is None or verdict is not Outcome.CMSIS_NN:
         return LayerWork(OTHER, *ends)
     turns = model.turns(record.node) or 1
     weights, activations = fetches(call, core)

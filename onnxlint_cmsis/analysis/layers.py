@@ -8,10 +8,11 @@ from onnxlint_cmsis.analysis.q_formats import ModelFormats
 from onnxlint_cmsis.cmsis_nn.library import duty_of, parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.dims import NO_DIMS, dims_of
 from onnxlint_cmsis.lower.layout_copies import MAY_GO
 from onnxlint_cmsis.lower.operands import operands_of
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
+    from onnxlint_cmsis.lower.outcome import Outcome
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.interpretation import FileOperator, OperatorRow
-    from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 
 class LayerReport(NamedTuple):
@@ -39,7 +40,7 @@ class LayerReport(NamedTuple):
     """Operator, in the file's words."""
     target: str
     """Label of the target."""
-    verdict: Verdict | RuntimeVerdict
+    verdict: Outcome
     """Who computes it: by the rules of CMSIS-NN; for an operator of a `.tflite` file by those of its runtime."""
     cause: Cause | None = None
     """Why CMSIS-NN does not, for programs; None where it does, and for an operator of a `.tflite` file."""
@@ -170,7 +171,7 @@ def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport
         copy.label,
         TRANSPOSE.name,
         target.label,
-        Verdict.REFERENCE,
+        Outcome.REFERENCE,
         Cause.LAYOUT,
         f"{copy.reason}; {MAY_GO}",
         input=tuple(size for size, _ in sorted(copy.places, key=lambda loop: -loop[1])),
@@ -183,7 +184,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
     layer = record.layer
     taken = model.route(layer.call, target) if layer and record.call else None
     refusal = model.refusal(record, target)
-    verdict = refusal.verdict if refusal else Verdict.CMSIS_NN
+    verdict = refusal.verdict if refusal else Outcome.CMSIS_NN
     cost = model.cost(record, target, verdict)
     source, filter_dims, result = layer.call[1:4] if layer else _dims_of_node(model.graph, record.node)
     report = LayerReport(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.analysis.boundary_tensor import IMAGE_RANK, INTEGERS, PASSES, Conversion
 from onnxlint_cmsis.analysis.judgement import holds_integers
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.dims import becomes_image, is_image
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result, quantized_model
 from onnxlint_cmsis.lower.memory_order import Stored, channels_last, lies_in
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, MOVES, STORED, dequantizes, quantizes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:
     """Give a row for each way in which layers quantize the tensor."""
     graph, judges, assume = model.graph, model.settings.runtime.judges, model.settings.assume
-    computed = any(record.verdict in (Verdict.CMSIS_NN, Verdict.REFERENCE) for record in _records_at(model, tensor))
+    computed = any(record.verdict in (Outcome.CMSIS_NN, Outcome.REFERENCE) for record in _records_at(model, tensor))
     if computed and not judges and tensor.name in model.layout.stored:
         tensor = _in_memory(graph, tensor, model.layout.stored[tensor.name])
     assumed = computed and model.lowered.assumed and not quantized_model(graph)

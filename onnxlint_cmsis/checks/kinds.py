@@ -27,8 +27,9 @@ from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, Origin
 from onnxlint_cmsis.ground.findings import MEASURED, Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, KernelCall, Level, Target
-from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import ENOUGH, SMALLEST, percent, share_of_work, total
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
@@ -205,13 +206,13 @@ class Offence(NamedTuple):
 
 
 EFFECTS = {
-    Verdict.CMSIS_NN: Effect.NOTE,
-    Verdict.REFERENCE: Effect.REFERENCE,
-    Verdict.NO_KERNEL: Effect.NO_KERNEL,
-    Verdict.UNDECIDED: Effect.UNKNOWN,
+    Outcome.CMSIS_NN: Effect.NOTE,
+    Outcome.REFERENCE: Effect.REFERENCE,
+    Outcome.NO_KERNEL: Effect.NO_KERNEL,
+    Outcome.UNDECIDED: Effect.UNKNOWN,
 }
 """What it does to whoever runs the model that a node is computed so."""
-WHO = {Verdict.REFERENCE: "your reference code computes it", Verdict.NO_KERNEL: "no kernel computes it"}
+WHO = {Outcome.REFERENCE: "your reference code computes it", Outcome.NO_KERNEL: "no kernel computes it"}
 """Who computes a node beside CMSIS-NN where no runtime does, as a clause."""
 Remedy = Callable[["Graph", Sequence[LoweredLayer]], str]
 """What to change about the quantization of some nodes, as sentences."""
@@ -238,7 +239,7 @@ def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence
     """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
     judged = subject.model.judged
     elsewhere: frozenset[int] = judged.elsewhere if judged else frozenset()
-    groups: dict[tuple[Verdict, str, str], list[LoweredLayer]] = {}
+    groups: dict[tuple[Outcome, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
         if record.cause in causes and record.node.index not in elsewhere:
             groups.setdefault((record.verdict, record.reason, _becomes(subject, record)), []).append(record)
@@ -273,7 +274,7 @@ def statements(
         level = Level.ERROR if consequence.level is None else consequence.level
         facts["runtime"] = consequence.reason
     if level is None:
-        refused = offence.decision.verdict is Verdict.NO_KERNEL and any(record.weighted for record in offence.records)
+        refused = offence.decision.verdict is Outcome.NO_KERNEL and any(record.weighted for record in offence.records)
         level = Level.WARNING if is_much(subject.model, offence.records) else Level.NOTE
         level = Level.ERROR if refused else level
     for rank, record in enumerate(records):
@@ -325,7 +326,7 @@ def _instead(offence: Offence, share: float, *, judged: bool, brief: bool = Fals
 
     `judged` is False where the application calls the functions itself, and brings reference code too.
     """
-    refused = offence.decision.verdict is Verdict.NO_KERNEL
+    refused = offence.decision.verdict is Outcome.NO_KERNEL
     who = "no kernel computes" if refused else f"{'' if judged else 'your '}reference code computes"
     part = "MACs" if brief else "model's multiply-accumulates"
     share_text = f" ({percent(share)} of the {part})" if share >= SMALLEST else ""

@@ -15,8 +15,8 @@ from onnxlint_cmsis.fixers.proof.value_changes import Affine, Watched
 from onnxlint_cmsis.fixers.retyping import restarted
 from onnxlint_cmsis.fixers.rewriting import asked
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _tried(start: Snapshot, done: Progress, sites: Sequence[RepairSite], prover:
         return _Tried(b"", (), (), repaired.refused[0][1])
     new, rescaled_layers = restarted(start, repaired.data), [_name(site.record) for site, _ in repaired.repairs]
     had, has = (
-        {_name(record) for record in snapshot.lowered.records if record.verdict is Verdict.CMSIS_NN}
+        {_name(record) for record in snapshot.lowered.records if record.verdict is Outcome.CMSIS_NN}
         for snapshot in (state, new)
     )
     causes = {_name(record): record.cause for record in state.lowered.beside}

@@ -1,23 +1,11 @@
-"""The verdict on a node: a function of CMSIS-NN, reference code, or no kernel; with the reason."""
+"""Why a node is not computed by CMSIS-NN: the outcome with its cause and reason."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-
-class Verdict(str, Enum):
-    """Who computes a node."""
-
-    CMSIS_NN = "CMSIS-NN"
-    """A function of CMSIS-NN."""
-    REFERENCE = "reference code"
-    """Other code of the application or of its runtime; `in_reference_code` knows the application's."""
-    NO_KERNEL = "no kernel"
-    """Neither CMSIS-NN nor known reference code: the application has to bring a kernel. Or the runtime refuses it."""
-    UNDECIDED = "undecided"
-    """A size that is not known leaves it open."""
+from onnxlint_cmsis.lower.outcome import Outcome
 
 
 class Cause(str, Enum):
@@ -76,7 +64,7 @@ class Cause(str, Enum):
 class Decision(NamedTuple):
     """Why a node is not computed by CMSIS-NN."""
 
-    verdict: Verdict
+    verdict: Outcome
     """Who computes it instead."""
     cause: Cause
     """Why, for programs."""
@@ -88,13 +76,13 @@ class Decision(NamedTuple):
 
 def reference(cause: Cause, reason: str, code: str) -> Decision:
     """Reference code of a kind computes the node."""
-    return Decision(Verdict.REFERENCE, cause, reason, code)
+    return Decision(Outcome.REFERENCE, cause, reason, code)
 
 
 def no_kernel(cause: Cause, reason: str) -> Decision:
     """No kernel computes the node."""
-    return Decision(Verdict.NO_KERNEL, cause, reason)
+    return Decision(Outcome.NO_KERNEL, cause, reason)
 
 
-UNDECIDED = Decision(Verdict.UNDECIDED, Cause.SHAPE, "the rank or sizes of its operands are unknown")
+UNDECIDED = Decision(Outcome.UNDECIDED, Cause.SHAPE, "the rank or sizes of its operands are unknown")
 """A node that cannot be lowered for want of a shape, not of a kernel."""

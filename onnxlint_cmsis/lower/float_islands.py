@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.binary import computed_from_constants
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.answers import Elements
@@ -89,7 +90,7 @@ class _Islands:
         record = self._records.get(node.index)
         if record is None:
             return operator_of(node).elements not in (Elements.MEASURED, Elements.STORED)
-        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Verdict.NO_KERNEL)
+        return record.cause in IN_FLOAT or (record.cause is Cause.NO_FUNCTION and record.verdict is Outcome.NO_KERNEL)
 
     def _dynamic(self, node: Node | None) -> bool:
         if node is None:

@@ -14,7 +14,6 @@ from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.memory_order import (
     Stored,
@@ -25,6 +24,7 @@ from onnxlint_cmsis.lower.memory_order import (
     row_major,
     transposed,
 )
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -137,7 +137,7 @@ class _Walk:
             return None
         if record is None:
             return self._seen(node, values[0], shape)
-        if record.verdict not in (Verdict.CMSIS_NN, Verdict.REFERENCE):
+        if record.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE):
             return None
         return self._computed(node, record, values, shape)
 

@@ -12,11 +12,12 @@ from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict, no_kernel
+from onnxlint_cmsis.lower.decision import Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.epilogue import has_bias, linear_epilogue
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import LoweredLayer, complete
 from onnxlint_cmsis.lower.lowering_rules import LEGACY_LOWERINGS, NO_FUNCTION
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.without_function import INTEGERS, is_shape_arithmetic
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -47,7 +48,7 @@ def legacy_records(graph: Graph, assumed: str) -> Iterator[LoweredLayer]:
             absorbed.update(behind.index for behind in ending.absorbed)
             biased = outcome.call._replace(bias=has_bias(node, ending) or bool(ending.fused))
             yield LoweredLayer(
-                node, Verdict.CMSIS_NN, layer=outcome._replace(call=biased, fused=ending.fused), epilogue=ending
+                node, Outcome.CMSIS_NN, layer=outcome._replace(call=biased, fused=ending.fused), epilogue=ending
             )
 
 
@@ -57,7 +58,7 @@ def _lowered(graph: Graph, node: Node, assumed: str) -> Layer | Decision | None:
     rule = LEGACY_LOWERINGS.get(canonical(node))
     outcome = rule(graph, node, Assumptions("s8")) if rule else no_kernel(Cause.NO_FUNCTION, NO_FUNCTION)
     if isinstance(outcome, Decision):
-        return outcome if outcome.verdict is Verdict.UNDECIDED else no_kernel(outcome.cause, outcome.reason)
+        return outcome if outcome.verdict is Outcome.UNDECIDED else no_kernel(outcome.cause, outcome.reason)
     return None if outcome is None else _in_q(graph, outcome, assumed)
 
 

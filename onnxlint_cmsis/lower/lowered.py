@@ -8,9 +8,10 @@ from functools import cached_property
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
-from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.epilogue import Epilogue
 from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.model.graph import Node
 
@@ -20,7 +21,7 @@ class LoweredLayer(NamedTuple):
 
     node: Node
     """The node."""
-    verdict: Verdict
+    verdict: Outcome
     """Who computes it, in a release that has the function."""
     cause: Cause | None = None
     """Why it is not CMSIS-NN, for programs; None where it is."""
@@ -40,7 +41,7 @@ class LoweredLayer(NamedTuple):
     @property
     def call(self) -> KernelCall | None:
         """The call of CMSIS-NN; None for every other verdict."""
-        return self.layer.call if self.layer and self.verdict is Verdict.CMSIS_NN else None
+        return self.layer.call if self.layer and self.verdict is Outcome.CMSIS_NN else None
 
     @property
     def output(self) -> AffineQuantization | None:
@@ -78,12 +79,12 @@ class Lowered:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """Layers that functions of CMSIS-NN compute."""
-        return tuple(record.layer for record in self.records if record.layer and record.verdict is Verdict.CMSIS_NN)
+        return tuple(record.layer for record in self.records if record.layer and record.verdict is Outcome.CMSIS_NN)
 
     @cached_property
     def undecided(self) -> tuple[Node, ...]:
         """Nodes that cannot be judged for want of a shape."""
-        undecided = (record for record in self.records if record.verdict is Verdict.UNDECIDED)
+        undecided = (record for record in self.records if record.verdict is Outcome.UNDECIDED)
         return tuple(record.node for record in undecided if record.cause is not Cause.RUNTIME)
 
     @cached_property
@@ -94,7 +95,7 @@ class Lowered:
     @cached_property
     def beside(self) -> tuple[LoweredLayer, ...]:
         """Records of nodes in reference code and of those without code."""
-        return tuple(record for record in self.records if record.verdict in (Verdict.REFERENCE, Verdict.NO_KERNEL))
+        return tuple(record for record in self.records if record.verdict in (Outcome.REFERENCE, Outcome.NO_KERNEL))
 
     @cached_property
     def assumed(self) -> int:

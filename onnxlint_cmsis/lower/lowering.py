@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall
 from onnxlint_cmsis.lower.activation_refusals import check_activations, check_operand, numbers_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, Verdict, no_kernel
+from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.epilogue import (
     CLAMPING,
     CLAMPS,
@@ -28,6 +28,7 @@ from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer, complete, decided
 from onnxlint_cmsis.lower.lowering_rules import FLOAT_LOWERINGS, LOWERINGS
 from onnxlint_cmsis.lower.operands import operands_of
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import in_reference_code
 from onnxlint_cmsis.lower.result_refusals import UNEQUAL, check_copy, check_result
 from onnxlint_cmsis.lower.softmax import widened
@@ -133,8 +134,8 @@ class _Lowering:
     def _record(self, node: Node, outcome: Layer | Decision) -> LoweredLayer:
         if isinstance(outcome, Decision):
             record = LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
-            return self._in_integers(record) if outcome.verdict is Verdict.REFERENCE and self._quantized else record
-        record = LoweredLayer(node, Verdict.CMSIS_NN, layer=outcome)
+            return self._in_integers(record) if outcome.verdict is Outcome.REFERENCE and self._quantized else record
+        record = LoweredLayer(node, Outcome.CMSIS_NN, layer=outcome)
         return self._in_integers(record) if self._quantized else self._in_float(record, outcome, self._assume)
 
     def _in_float(self, record: LoweredLayer, layer: Layer, assume: Assumptions) -> LoweredLayer:
@@ -152,7 +153,7 @@ class _Lowering:
         outcome = rule(self._graph, node, assume)
         if isinstance(outcome, Decision):
             return LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
-        return outcome and self._in_float(LoweredLayer(node, Verdict.CMSIS_NN), outcome, assume)
+        return outcome and self._in_float(LoweredLayer(node, Outcome.CMSIS_NN), outcome, assume)
 
     def _float_call(self, layer: Layer, ending: Epilogue, assume: Assumptions) -> KernelCall:
         """The call of a layer that stays float: weights that may be packed, its buffer, its bias and its clamp."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.library import Route, computes_groups_as_dense, reads_weight_offset
 from onnxlint_cmsis.ground.types import Function
-from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import in_reference_code
 
 
 def on_release(record: LoweredLayer, route: Route | None, release: str) -> Decision | None:
     """Why no function of a release computes a node; None where one does. `route` is that of its call, if any."""
-    if record.verdict is not Verdict.CMSIS_NN or record.layer is None or route is None:
+    if record.verdict is not Outcome.CMSIS_NN or record.layer is None or route is None:
         return Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason, record.code)
     function, kind = record.layer.call.function, record.layer.call.types
     if route.reason:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.boundary_tensor import Conversion, Ties, shortest
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.layer import product_of
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.output.plain import name_in_c
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,12 +139,12 @@ def boundary_in_c(report: LayersReport, path: str) -> str:
 NO_LAYER = "no layer"
 """Stands for the kernel of an operator that copies bytes at most."""
 _MARKS = {
-    Verdict.REFERENCE.value: "~",
-    Verdict.NO_KERNEL.value: "x",
-    Verdict.UNDECIDED.value: "?",
-    RuntimeVerdict.REFUSED.value: "x",
-    RuntimeVerdict.HALTS.value: "x",
-    RuntimeVerdict.WRONG.value: "!",
+    Outcome.REFERENCE.value: "~",
+    Outcome.NO_KERNEL.value: "x",
+    Outcome.UNDECIDED.value: "?",
+    Outcome.REFUSED.value: "x",
+    Outcome.HALTS.value: "x",
+    Outcome.WRONG.value: "!",
 }
 
 

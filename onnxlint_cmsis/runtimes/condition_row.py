@@ -7,8 +7,8 @@ from collections.abc import Callable
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
@@ -17,7 +17,7 @@ class ConditionRow(NamedTuple):
 
     cause: str
     """Cause of the finding, a key of the causes of the verdict's rule; empty is nothing to report."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of the layer."""
     ops: tuple[str, ...]
     """Operators in TensorFlow Lite's words; none for every operator."""

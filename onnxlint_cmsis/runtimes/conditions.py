@@ -8,23 +8,23 @@ from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level, Target
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.condition_row import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, RuntimeVerdict
 from onnxlint_cmsis.runtimes.padding_remarks import padding_remarks
-from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, TFLM, Runtime
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
 from onnxlint_cmsis.runtimes.tvm import TVM_ROWS
 
 FLOAT_ROW = ConditionRow(
-    "activation-type", RuntimeVerdict.REFERENCE, (), lambda facts: facts.type in FLOAT.types,
+    "activation-type", Outcome.REFERENCE, (), lambda facts: facts.type in FLOAT.types,
     "it calls none of CMSIS-NN's functions for f32 and f16", "no such call in its sources",
 )  # fmt: skip
 """The first condition of every runtime."""
@@ -44,15 +44,15 @@ def conditions_of(runtime: str) -> tuple[ConditionRow, ...]:
 
 
 PHRASES = {
-    RuntimeVerdict.REFERENCE: ("{title} runs", "{title} may run", "its reference code"),
-    RuntimeVerdict.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
-    RuntimeVerdict.WRONG: ("{title} gives", "{title} may give", "wrong values with a status of success"),
-    RuntimeVerdict.HALTS: ("a build of {title} with checks halts", "a build of {title} with checks may halt", ""),
-    RuntimeVerdict.UNDECIDED: ("{title}", "{title}", ""),
-    RuntimeVerdict.CMSIS_NN: ("{title}", "{title}", ""),
+    Outcome.REFERENCE: ("{title} runs", "{title} may run", "its reference code"),
+    Outcome.REFUSED: ("{title} refuses", "{title} may refuse", "it"),
+    Outcome.WRONG: ("{title} gives", "{title} may give", "wrong values with a status of success"),
+    Outcome.HALTS: ("a build of {title} with checks halts", "a build of {title} with checks may halt", ""),
+    Outcome.UNDECIDED: ("{title}", "{title}", ""),
+    Outcome.CMSIS_NN: ("{title}", "{title}", ""),
 }
 """What each verdict says where it is sure, where it is not, and how it goes on."""
-BESIDE = (RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED)
+BESIDE = (Outcome.REFERENCE, Outcome.REFUSED)
 """Verdicts with which no function of CMSIS-NN is called."""
 
 
@@ -66,7 +66,7 @@ class JudgedLayer(NamedTuple):
 
     record: LoweredLayer
     """The layer with the call that the runtime makes, or the reason why it makes none."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of it."""
     row: ConditionRow | None = None
     """The condition that decided it; None where none did."""
@@ -135,31 +135,31 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
     rows = [row for row in (FLOAT_ROW, *conditions_of(runtime.name)) if row.decides(facts, runtime)]
     row = next((row for row in rows if not row.isas), None)
     if row is None:
-        verdict = RuntimeVerdict.CMSIS_NN if record.verdict is Verdict.CMSIS_NN else RuntimeVerdict.UNDECIDED
+        verdict = Outcome.CMSIS_NN if record.verdict is Outcome.CMSIS_NN else Outcome.UNDECIDED
         judged = JudgedLayer(record, verdict, None, record.reason)
     else:
-        verdict = RuntimeVerdict.CMSIS_NN if row.behind and row.verdict in BESIDE else row.verdict
+        verdict = Outcome.CMSIS_NN if row.behind and row.verdict in BESIDE else row.verdict
         judged = JudgedLayer(record, verdict, row, row.reason.format(op=facts.name, told=row.told(facts)))
     if judged.verdict in BESIDE or (row is not None and row.cause == NOT_REVIEWED):
         return judged._replace(record=_beside(record, f"{runtime.title}: {judged.reason}", judged.verdict))
-    if judged.verdict is RuntimeVerdict.CMSIS_NN:
+    if judged.verdict is Outcome.CMSIS_NN:
         first = {isa: row for row in reversed(rows) for isa in row.isas}
         judged = judged._replace(cores=tuple(row for row in rows if row in first.values()))
     return _padded(judged) if runtime.name == TFLM else judged
 
 
-def _beside(record: LoweredLayer, reason: str, by: RuntimeVerdict) -> LoweredLayer:
+def _beside(record: LoweredLayer, reason: str, by: Outcome) -> LoweredLayer:
     """A layer that the runtime hands to no function of CMSIS-NN, or of which that is not known."""
-    if record.verdict is not Verdict.CMSIS_NN:
+    if record.verdict is not Outcome.CMSIS_NN:
         return record
-    verdict = Verdict.UNDECIDED if by is RuntimeVerdict.UNDECIDED else Verdict.REFERENCE
+    verdict = Outcome.UNDECIDED if by is Outcome.UNDECIDED else Outcome.REFERENCE
     return record._replace(verdict=verdict, cause=Cause.RUNTIME, reason=reason)
 
 
 def _padded(judged: JudgedLayer) -> JudgedLayer:
     """The layer behind the PAD operator that its padding becomes, if it does."""
     layer = judged.record.layer
-    if judged.record.verdict is not Verdict.CMSIS_NN or layer is None or not becomes_pad(layer.call):
+    if judged.record.verdict is not Outcome.CMSIS_NN or layer is None or not becomes_pad(layer.call):
         return judged
     record = judged.record._replace(layer=layer._replace(call=behind_pad(layer.call)))
     return judged._replace(record=record, padded=True)
@@ -167,7 +167,7 @@ def _padded(judged: JudgedLayer) -> JudgedLayer:
 
 def _consequence(layer: JudgedLayer, row: ConditionRow, runtime: Runtime) -> Consequence:
     text = _phrase(row, runtime)
-    level = Level.WARNING if row.verdict is RuntimeVerdict.REFERENCE else row.level
+    level = Level.WARNING if row.verdict is Outcome.REFERENCE else row.level
     reason = f"{runtime.title}: {layer.reason} ({row.source})"
     return Consequence(text, reason, level, layer.effect(runtime))
 
@@ -219,9 +219,9 @@ def _labels(nodes: list[Node]) -> tuple[str, ...]:
 
 def _level(row: ConditionRow, nodes: list[Node], work: dict[int, Work]) -> Level | None:
     """The row's level; reference code is worth a warning where it does much of a model's work, else a note."""
-    if row.behind and row.verdict is RuntimeVerdict.REFERENCE:
+    if row.behind and row.verdict is Outcome.REFERENCE:
         return Level.NOTE
     share = share_of_work(work, [node.index for node in nodes])
-    if row.verdict is not RuntimeVerdict.REFERENCE or share is None:
+    if row.verdict is not Outcome.REFERENCE or share is None:
         return row.level
     return None if share >= ENOUGH else Level.NOTE

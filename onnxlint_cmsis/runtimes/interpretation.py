@@ -13,11 +13,11 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Target
 from onnxlint_cmsis.lower.layer import Channel, Layer
 from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class OperatorRow(Protocol):
         """Kernels of the last function in order of delegation."""
 
     @property
-    def verdict(self) -> RuntimeVerdict:
+    def verdict(self) -> Outcome:
         """What becomes of it."""
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onnxlint_cmsis.ground.types import KernelCall, Level
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_slice, loses_padding
 
@@ -35,7 +35,7 @@ def padding_remarks(path: str, padded: list[Node], calls: Sequence[tuple[Node, K
         if nodes:
             labels = tuple(node.label for node in nodes)
             text, location = f"{named(labels)}: {what}", node_location(path, nodes[0])
-            verdict, cause = RuntimeVerdict.CMSIS_NN, "padding"
+            verdict, cause = Outcome.CMSIS_NN, "padding"
             yield RuntimeRemark(cause, verdict, text, location, labels, level=Level.NOTE, converter=True)
 
 

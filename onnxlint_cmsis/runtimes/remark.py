@@ -7,7 +7,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.lower.decision import Cause
-from onnxlint_cmsis.runtimes.outcome import USUAL_CAUSES, RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 
 SHOWN = 2
 """How many layers a message names."""
@@ -18,7 +18,7 @@ class RuntimeRemark(NamedTuple):
 
     cause: str
     """Why, a key of the causes of a rule."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of the layers; it decides on the rule."""
     message: str
     """What is said."""
@@ -52,7 +52,7 @@ class RuntimeRemark(NamedTuple):
         return kind_of(self.verdict, self.cause)
 
 
-def kind_of(verdict: RuntimeVerdict, cause: str) -> str:
+def kind_of(verdict: Outcome, cause: str) -> str:
     """What a rule claims: the verdict, or the cause where the verdict alone says nothing."""
     return verdict.value if verdict in USUAL_CAUSES else cause
 
@@ -60,3 +60,17 @@ def kind_of(verdict: RuntimeVerdict, cause: str) -> str:
 def named(labels: tuple[str, ...]) -> str:
     """`'a', 'b' and 3 more`."""
     return and_more(quoted(labels), SHOWN)
+
+
+USUAL_CAUSES = {
+    Outcome.REFUSED: "check",
+    Outcome.NO_KERNEL: "operator",
+    Outcome.HALTS: "check",
+    Outcome.WRONG: "kernel",
+    Outcome.REFERENCE: "no-function",
+}
+"""Verdicts that a rule reports, and the cause where no row names another."""
+
+
+NOT_REVIEWED = "not-reviewed"
+"""Cause of what a runtime does with a layer that nobody read."""

@@ -8,16 +8,16 @@ are for a model that reaches TVM as its reader of TensorFlow Lite files writes i
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.padding_remarks import CONVOLUTIONS, PAIRS, POOLS
 
 FILE = "python/tvm/relay/op/contrib/cmsisnn.py"
 EMIT = "src/relay/backend/contrib/cmsisnn/relay_to_tir.cc"
 SCALARS = "src/relay/backend/contrib/cmsisnn/scalar_to_tensor_constant.cc"
 FRONT = "python/tvm/relay/frontend/tflite.py"
-TVM_CODE, TVM_REFUSED, TVM_WRONG = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG
+TVM_CODE, TVM_REFUSED, TVM_WRONG = Outcome.REFERENCE, Outcome.REFUSED, Outcome.WRONG
 WEIGHTED = (*CONVOLUTIONS, "FULLY_CONNECTED")
 PARTITIONED = ("SOFTMAX", *WEIGHTED, "AVERAGE_POOL_2D", "MAX_POOL_2D", "ADD", "MUL")
 """Operators with a pattern (FILE:75-383)."""
@@ -113,7 +113,7 @@ TVM_ROWS = (
         causes=(Cause.AXIS,),
     ),
     ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, PAIRS, _one_number,
+        "", Outcome.CMSIS_NN, PAIRS, _one_number,
         "a constant without axes is made as large as the other operand", f"{SCALARS}:146-191",
     ),
     ConditionRow(

@@ -13,11 +13,11 @@ import pytest
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.selection import resolve
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
 from onnxlint_cmsis.runtimes.executorch.plan import PLANS
-from onnxlint_cmsis.runtimes.outcome import USUAL_CAUSES, RuntimeVerdict
-from onnxlint_cmsis.runtimes.remark import kind_of
+from onnxlint_cmsis.runtimes.remark import USUAL_CAUSES, kind_of
 from onnxlint_cmsis.runtimes.runtime import NAMES
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
@@ -169,7 +169,7 @@ ROWS = {
     if row.cause
 }
 LIMITED = {
-    (kind, limit.key or USUAL_CAUSES[RuntimeVerdict(kind)], limit.source)
+    (kind, limit.key or USUAL_CAUSES[Outcome(kind)], limit.source)
     for limits in (*(kernel.rows for kernel in KERNELS.values()), *LIMITS.values(), *STATED.values())
     for limit in limits
     for kind in (limit.outcome.value if limit.outcome.value in CLAIMED else "refused",)

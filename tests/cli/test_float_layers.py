@@ -10,7 +10,7 @@ from onnxlint_cmsis.config.files import ConfigError
 from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import FloatCall
 from onnxlint_cmsis.lower.lowering import lower
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from support.goldens import Told
 from support.linter import analysed, fixed, layered, linted
 from support.models import read, text
@@ -164,7 +164,7 @@ def test_float_functions_are_those_of_main() -> None:
 def test_no_runtime_calls_them(runtime: str, told: Told) -> None:
     judged = analysed(model(FEW), assume="f32", runtime=runtime).judged
     assert judged is not None
-    assert [layer.verdict for layer in judged.layers] == [RuntimeVerdict.REFERENCE]
+    assert [layer.verdict for layer in judged.layers] == [Outcome.REFERENCE]
     told(judged.layers[0].reason)
     (finding,) = linted(model(FEW), assume="f32", runtime=runtime).findings
     assert (finding.cause, finding.effect) == ("activation-type", Effect.REFERENCE)

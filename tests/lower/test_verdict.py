@@ -10,10 +10,11 @@ from onnx import helper, numpy_helper
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.formats.onnx.load import load
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.lowering import lower
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.goldens import Told
@@ -21,43 +22,43 @@ from support.linter import target_of
 from support.models import finished, one_node, read, text
 from support.quantized_models import CASES, convolution, dense
 
-CMSIS_NN = (Verdict.CMSIS_NN, None)
+CMSIS_NN = (Outcome.CMSIS_NN, None)
 
-EXPECTED: dict[str, tuple[Verdict, Cause | None]] = {
+EXPECTED: dict[str, tuple[Outcome, Cause | None]] = {
     "plain convolution": CMSIS_NN,
-    "weights with a zero-point": (Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
-    "second convolution with a zero-point": (Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
+    "weights with a zero-point": (Outcome.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
+    "second convolution with a zero-point": (Outcome.NO_KERNEL, Cause.WEIGHT_ZERO_POINT),
     "int16": CMSIS_NN,
-    "int16 with a zero-point": (Verdict.NO_KERNEL, Cause.ZERO_POINT_S16),
+    "int16 with a zero-point": (Outcome.NO_KERNEL, Cause.ZERO_POINT_S16),
     "uint8": CMSIS_NN,
     "dense": CMSIS_NN,
     "dense weights with a zero-point": CMSIS_NN,
     "dense weights of several scales": CMSIS_NN,
-    "int16 dense of several scales": (Verdict.NO_KERNEL, Cause.WEIGHT_SCALES),
+    "int16 dense of several scales": (Outcome.NO_KERNEL, Cause.WEIGHT_SCALES),
     "Gemm with factors": CMSIS_NN,
-    "Gemm with an alpha below 0": (Verdict.NO_KERNEL, Cause.ATTRIBUTE),
-    "average pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
+    "Gemm with an alpha below 0": (Outcome.NO_KERNEL, Cause.ATTRIBUTE),
+    "average pool of unequal scales": (Outcome.REFERENCE, Cause.UNEQUAL_SCALES),
     "average pool of equal scales": CMSIS_NN,
-    "max pool of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
+    "max pool of unequal scales": (Outcome.REFERENCE, Cause.UNEQUAL_SCALES),
     "softmax as the function has it": CMSIS_NN,
-    "softmax of another scale": (Verdict.REFERENCE, Cause.SOFTMAX_SCALE),
+    "softmax of another scale": (Outcome.REFERENCE, Cause.SOFTMAX_SCALE),
     "int16 softmax of the quantizer's scale": CMSIS_NN,
-    "int16 softmax of another scale": (Verdict.NO_KERNEL, Cause.SOFTMAX_SCALE),
+    "int16 softmax of another scale": (Outcome.NO_KERNEL, Cause.SOFTMAX_SCALE),
     "clamp of the same scale": CMSIS_NN,
-    "clamp of another scale": (Verdict.REFERENCE, Cause.CLAMP_SCALE),
-    "constant per position": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
-    "constant per channel behind a scale": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
-    "one number": (Verdict.REFERENCE, Cause.OPERAND_CONSTANT),
-    "several numbers to divide by": (Verdict.NO_KERNEL, Cause.OPERAND_CONSTANT),
-    "float result": (Verdict.NO_KERNEL, Cause.FLOAT_RESULT),
-    "change of scale": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
-    "sigmoid": (Verdict.REFERENCE, Cause.NO_FUNCTION),
-    "clamp in a softmax": (Verdict.NO_KERNEL, Cause.CLAMP_SCALE),
-    "layer in float": (Verdict.NO_KERNEL, Cause.FLOAT),
+    "clamp of another scale": (Outcome.REFERENCE, Cause.CLAMP_SCALE),
+    "constant per position": (Outcome.REFERENCE, Cause.OPERAND_CONSTANT),
+    "constant per channel behind a scale": (Outcome.REFERENCE, Cause.OPERAND_CONSTANT),
+    "one number": (Outcome.REFERENCE, Cause.OPERAND_CONSTANT),
+    "several numbers to divide by": (Outcome.NO_KERNEL, Cause.OPERAND_CONSTANT),
+    "float result": (Outcome.NO_KERNEL, Cause.FLOAT_RESULT),
+    "change of scale": (Outcome.REFERENCE, Cause.UNEQUAL_SCALES),
+    "sigmoid": (Outcome.REFERENCE, Cause.NO_FUNCTION),
+    "clamp in a softmax": (Outcome.NO_KERNEL, Cause.CLAMP_SCALE),
+    "layer in float": (Outcome.NO_KERNEL, Cause.FLOAT),
     "pad of equal scales": CMSIS_NN,
-    "pad of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
+    "pad of unequal scales": (Outcome.REFERENCE, Cause.UNEQUAL_SCALES),
     "concat of equal scales": CMSIS_NN,
-    "concat of unequal scales": (Verdict.REFERENCE, Cause.UNEQUAL_SCALES),
+    "concat of unequal scales": (Outcome.REFERENCE, Cause.UNEQUAL_SCALES),
     "grouped": CMSIS_NN,
 }
 """What is special about a model, to the verdict on the layer that it is about."""
@@ -69,8 +70,8 @@ BEFORE_LAST = ("pad of equal scales", "pad of unequal scales")
 def test_a_fact_decides_who_computes_a_layer(name: str) -> None:
     record = lower(read(CASES[name]().model())).records[-2 if name in BEFORE_LAST else -1]
     assert (record.verdict, record.cause) == EXPECTED[name]
-    assert bool(record.reason) == (record.verdict is not Verdict.CMSIS_NN)
-    assert (record.call is None) == (record.verdict is not Verdict.CMSIS_NN)
+    assert bool(record.reason) == (record.verdict is not Outcome.CMSIS_NN)
+    assert (record.call is None) == (record.verdict is not Outcome.CMSIS_NN)
 
 
 def only(lowered: Lowered) -> LoweredLayer:
@@ -123,7 +124,7 @@ def test_a_scale_of_zero_is_refused() -> None:
         if tensor.name == "x_dq_scale":
             tensor.CopyFrom(numpy_helper.from_array(np.array(0, np.float32), tensor.name))
     record = only(lower(read(model)))
-    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.SCALE)
+    assert (record.verdict, record.cause) == (Outcome.NO_KERNEL, Cause.SCALE)
 
 
 def test_a_zero_point_that_is_no_number_is_not_known() -> None:
@@ -154,7 +155,7 @@ def test_lists_of_a_wrong_length_are_refused(op_type: str, attribute: str, value
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     record = only(lower(read(model)))
-    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.ATTRIBUTE)
+    assert (record.verdict, record.cause) == (Outcome.NO_KERNEL, Cause.ATTRIBUTE)
     assert attribute in record.reason
 
 
@@ -213,27 +214,27 @@ def shared(name: str) -> Lowered:
 @pytest.mark.parametrize(
     ("name", "op_type", "verdict", "cause", "count"),
     [
-        ("torch/dscnn_u8u8", "Conv", Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
-        ("torch/dscnn_asym", "Conv", Verdict.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
-        ("torch/dscnn_a16", "Conv", Verdict.NO_KERNEL, Cause.ZERO_POINT_S16, 9),
-        ("torch/dscnn_def", "GlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
-        ("torch/dscnn_def", "Softmax", Verdict.REFERENCE, Cause.SOFTMAX_SCALE, 1),
-        ("torch/unet_def", "Concat", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 2),
-        ("torch/dscnn_dynq", "ConvInteger", Verdict.NO_KERNEL, Cause.DYNAMIC_QUANTIZATION, 9),
-        ("torch/dscnn_a16sym", "Gemm", Verdict.NO_KERNEL, Cause.WEIGHT_SCALES, 1),
-        ("torch/dscnn_qop", "QLinearGlobalAveragePool", Verdict.REFERENCE, Cause.UNEQUAL_SCALES, 1),
-        ("small/conv_add_then_conv", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/add_same", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/conv_addpos", "Add", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/conv_mulpos", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/mulpos_only", "Mul", Verdict.REFERENCE, Cause.OPERAND_CONSTANT, 1),
-        ("small/gemm_transA", "Gemm", Verdict.NO_KERNEL, Cause.ATTRIBUTE, 1),
-        ("small/gemm_biasmat", "Gemm", Verdict.NO_KERNEL, Cause.ATTRIBUTE, 1),
-        ("small/pad21", "Pad", Verdict.CMSIS_NN, None, 1),
-        ("small/l_causal", "Pad", Verdict.CMSIS_NN, None, 1),
+        ("torch/dscnn_u8u8", "Conv", Outcome.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_asym", "Conv", Outcome.NO_KERNEL, Cause.WEIGHT_ZERO_POINT, 5),
+        ("torch/dscnn_a16", "Conv", Outcome.NO_KERNEL, Cause.ZERO_POINT_S16, 9),
+        ("torch/dscnn_def", "GlobalAveragePool", Outcome.REFERENCE, Cause.UNEQUAL_SCALES, 1),
+        ("torch/dscnn_def", "Softmax", Outcome.REFERENCE, Cause.SOFTMAX_SCALE, 1),
+        ("torch/unet_def", "Concat", Outcome.REFERENCE, Cause.UNEQUAL_SCALES, 2),
+        ("torch/dscnn_dynq", "ConvInteger", Outcome.NO_KERNEL, Cause.DYNAMIC_QUANTIZATION, 9),
+        ("torch/dscnn_a16sym", "Gemm", Outcome.NO_KERNEL, Cause.WEIGHT_SCALES, 1),
+        ("torch/dscnn_qop", "QLinearGlobalAveragePool", Outcome.REFERENCE, Cause.UNEQUAL_SCALES, 1),
+        ("small/conv_add_then_conv", "Add", Outcome.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/add_same", "Add", Outcome.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_addpos", "Add", Outcome.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/conv_mulpos", "Mul", Outcome.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/mulpos_only", "Mul", Outcome.REFERENCE, Cause.OPERAND_CONSTANT, 1),
+        ("small/gemm_transA", "Gemm", Outcome.NO_KERNEL, Cause.ATTRIBUTE, 1),
+        ("small/gemm_biasmat", "Gemm", Outcome.NO_KERNEL, Cause.ATTRIBUTE, 1),
+        ("small/pad21", "Pad", Outcome.CMSIS_NN, None, 1),
+        ("small/l_causal", "Pad", Outcome.CMSIS_NN, None, 1),
     ],
 )
-def test_named_cases(name: str, op_type: str, verdict: Verdict, cause: Cause | None, count: int) -> None:
+def test_named_cases(name: str, op_type: str, verdict: Outcome, cause: Cause | None, count: int) -> None:
     records = [record for record in shared(name).records if record.node.op_type == op_type and record.cause is cause]
     assert [record.verdict for record in records] == [verdict] * count
 
@@ -298,7 +299,7 @@ def widened(scale: float, point: int, source: str = "int8", axis: int = 1) -> Lo
 @pytest.mark.parametrize("source", ["int8", "uint8"])
 def test_a_softmax_from_eight_bits_to_sixteen_has_a_function(source: str) -> None:
     record = widened(1 / 65536, -32768, source)
-    assert record.verdict is Verdict.CMSIS_NN
+    assert record.verdict is Outcome.CMSIS_NN
     assert record.call is not None
     assert record.call.entry == "softmax_s8_s16"
 
@@ -306,13 +307,13 @@ def test_a_softmax_from_eight_bits_to_sixteen_has_a_function(source: str) -> Non
 @pytest.mark.parametrize(("scale", "point"), [(1 / 32768, 0), (1 / 65536, 0), (1 / 32768, -32768)])
 def test_its_output_has_one_scale_and_zero_point(scale: float, point: int) -> None:
     record = widened(scale, point)
-    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.SOFTMAX_SCALE)
+    assert (record.verdict, record.cause) == (Outcome.NO_KERNEL, Cause.SOFTMAX_SCALE)
     assert record.reason.endswith("not 1/65536 and -32768")
 
 
 def test_plain_code_does_not_widen() -> None:
     record = widened(1 / 65536, -32768, axis=0)
-    assert (record.verdict, record.cause) == (Verdict.NO_KERNEL, Cause.ACTIVATION_TYPE)
+    assert (record.verdict, record.cause) == (Outcome.NO_KERNEL, Cause.ACTIVATION_TYPE)
 
 
 def test_a_transpose_of_an_axis_that_is_not_there_is_no_model() -> None:
@@ -333,7 +334,7 @@ def test_a_scale_is_what_keeps_a_clamp_out_only_of_a_function_that_clamps(told: 
     for built in (behind_plain, branches):
         records = lower(read(built.model())).records
         (relu,) = [record for record in records if record.node.op_type == "Relu"]
-        assert (relu.verdict, relu.cause) == (Verdict.REFERENCE, Cause.NO_FUNCTION)
+        assert (relu.verdict, relu.cause) == (Outcome.REFERENCE, Cause.NO_FUNCTION)
         told(relu.reason)
 
 
@@ -375,9 +376,9 @@ def test_what_stays_float_in_a_quantized_model_goes_to_functions_for_floats(assu
     model.graph.initializer.append(numpy_helper.from_array(np.ones((8, 8, 1, 1), np.int8), "k"))
     model.graph.initializer.append(numpy_helper.from_array(np.ones((8, 8, 1, 1), np.float32), "w"))
     lowered = lower(read(model), assume)
-    called = [record for record in lowered.records if record.verdict is Verdict.CMSIS_NN]
+    called = [record for record in lowered.records if record.verdict is Outcome.CMSIS_NN]
     assert [record.layer.call.entry for record in called if record.layer] == entries
-    refused = [record.cause for record in lowered.records if record.verdict is Verdict.NO_KERNEL]
+    refused = [record.cause for record in lowered.records if record.verdict is Outcome.NO_KERNEL]
     assert refused == ([Cause.FLOAT_RESULT, Cause.FLOAT, Cause.FLOAT] if assume == "s8" else [])
     if assume != "s8":
         floating = called[1].layer.call.floating if called[1].layer else None

@@ -21,7 +21,7 @@ from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
 from onnxlint_cmsis.output.comparison_text import (
     change_text,
@@ -285,7 +285,7 @@ def test_screens(form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
-    return LayerReport(node, op, "cortex-m4, x", Verdict.CMSIS_NN, instructions=instructions)
+    return LayerReport(node, op, "cortex-m4, x", Outcome.CMSIS_NN, instructions=instructions)
 
 
 def version(*rows: LayerReport) -> ModelVersion:

@@ -9,15 +9,15 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
 from onnxlint_cmsis.cli import api
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, ProgramRow
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from support.goldens import Told
 from support.linter import target_of
 from support.pte_writer import NHWC, PteWriter
 
-RUNS, STOPS, WRONG = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG
-NO_KERNEL = RuntimeVerdict.NO_KERNEL
+RUNS, STOPS, WRONG = Outcome.REFERENCE, Outcome.REFUSED, Outcome.WRONG
+NO_KERNEL = Outcome.NO_KERNEL
 PLAIN = (0, 1, 2, 3)
 IMAGE = (1, 3, 4, 5)
 M4 = target_of("cortex-m4", "main")
@@ -85,7 +85,7 @@ WIDE: Lying = ((1, 6, 4, 5), NHWC)
     ],
 )
 def test_a_portable_kernel(
-    op: str, sources: list[Lying], result: Lying, arguments: list[Any], verdict: RuntimeVerdict
+    op: str, sources: list[Lying], result: Lying, arguments: list[Any], verdict: Outcome
 ) -> None:
     data = program(op, sources, result, *arguments)
     for release in ("executorch", "executorch@1.0.1"):

@@ -12,9 +12,9 @@ from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, export_for
 from onnxlint_cmsis.runtimes.executorch.plan import written
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, runtime_of
 from support.goldens import Told
 from support.pte_writer import NHWC, PteWriter
@@ -30,7 +30,7 @@ def interpreted(writer: PteWriter) -> Interpretation:
     return interpretation
 
 
-def verdicts(writer: PteWriter) -> list[RuntimeVerdict]:
+def verdicts(writer: PteWriter) -> list[Outcome]:
     """Of the last call on MVE, DSP and scalar code."""
     interpretation = interpreted(writer)
     return [interpretation.rows(target)[-1].verdict for target in TARGETS]
@@ -63,7 +63,7 @@ def convolution(scratch: int | None, **more: object) -> PteWriter:
     return writer
 
 
-CMSIS_NN, WRONG, REFUSED = RuntimeVerdict.CMSIS_NN, RuntimeVerdict.WRONG, RuntimeVerdict.REFUSED
+CMSIS_NN, WRONG, REFUSED = Outcome.CMSIS_NN, Outcome.WRONG, Outcome.REFUSED
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ CMSIS_NN, WRONG, REFUSED = RuntimeVerdict.CMSIS_NN, RuntimeVerdict.WRONG, Runtim
         "dense-with-a-bias-outside-the-sums", "dense-with-a-bias-of-zeros",
     ],
 )  # fmt: skip
-def test_a_plan_for_another_core(writer: PteWriter, expected: list[RuntimeVerdict]) -> None:
+def test_a_plan_for_another_core(writer: PteWriter, expected: list[Outcome]) -> None:
     assert verdicts(writer) == expected
 
 
@@ -195,7 +195,7 @@ def test_what_a_program_was_planned_for_depends_on_no_target() -> None:
     ("kernel", "verdict", "low"), [(3, REFUSED, (64, 208)), (1, WRONG, (0, 16))], ids=["3x3", "1x1"]
 )
 def test_weights_of_one_channel_are_written_near_address_0_without_scratch(
-    kernel: int, verdict: RuntimeVerdict, low: tuple[int, int], told: Told
+    kernel: int, verdict: Outcome, low: tuple[int, int], told: Told
 ) -> None:
     interpretation = interpreted(one_channel(kernel, 16, 0))
     (row,), plan = interpretation.rows(TARGETS[0]), interpretation.plan(0, TARGETS[0])
@@ -216,7 +216,7 @@ NHWC_WEIGHTS = (0, 3, 1, 2)
 
 
 @pytest.mark.parametrize(("channels", "verdict"), [(1, CMSIS_NN), (4, WRONG)])
-def test_weights_are_taken_by_their_sizes_wherever_they_lie(channels: int, verdict: RuntimeVerdict) -> None:
+def test_weights_are_taken_by_their_sizes_wherever_they_lie(channels: int, verdict: Outcome) -> None:
     """An exporter writes another order for weights of one channel, which are the same bytes in any order."""
     writer = PteWriter()
     source = writer.image(1, channels, 8, 8)
@@ -291,7 +291,7 @@ def test_a_shift_that_no_register_holds_ends_the_program() -> None:
     source = writer.tensor("int8", (1, 4))
     add = [(source,), 0, 1 << 30, 0, (source,), 0, 1 << 30, 32, 0, 1 << 30, 0, -128, 127]
     writer.outputs.append(writer.call("cortex_m::quantized_add.out", *add, out=writer.tensor("int8", (1, 4))))
-    assert verdicts(writer) == [RuntimeVerdict.HALTS] * 3
+    assert verdicts(writer) == [Outcome.HALTS] * 3
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,7 @@ def every_operator() -> PteWriter:
 def test_each_operator_makes_its_call() -> None:
     interpretation = interpreted(every_operator())
     rows = {row.op.removeprefix("cortex_m::"): row for row in interpretation.rows(TARGETS[0])}
-    beside = {name for name, row in rows.items() if row.verdict is RuntimeVerdict.REFERENCE}
+    beside = {name for name, row in rows.items() if row.verdict is Outcome.REFERENCE}
     assert beside == {"quantize_per_tensor", "dequantize_per_tensor", "quantized_div", "quantized_activation"}
     calls = {name: row.call for name, row in rows.items() if row.call}
     assert {name: (row.verdict, row.reason) for name, row in rows.items() if name in calls} == dict.fromkeys(

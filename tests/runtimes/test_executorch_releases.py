@@ -10,15 +10,15 @@ from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.names import SIGNATURES
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, Level, Target
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.interpret import EXECUTE, LOAD, Interpretation, ProgramRow
 from onnxlint_cmsis.runtimes.executorch.kernels import KERNELS, kernel_of
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, runtime_of
 from support.paths import SHARED
 from support.pte_writer import PteWriter
 
 CMSIS_NN, WRONG, REFUSED, HALTS = (
-    RuntimeVerdict.CMSIS_NN, RuntimeVerdict.WRONG, RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS
+    Outcome.CMSIS_NN, Outcome.WRONG, Outcome.REFUSED, Outcome.HALTS
 )  # fmt: skip
 CPUS = {Isa.MVE: "cortex-m55", Isa.DSP: "cortex-m4", Isa.SCALAR: "cortex-m3"}
 LAST = (0, 2, 3, 1)
@@ -146,7 +146,7 @@ def test_every_sum_of_1_0_is_wrong() -> None:
     ("release", "verdict"),
     [("1.1.0", REFUSED), ("1.2.0", WRONG), ("1.3.1", WRONG), ("1.4.1", WRONG), ("1.5.1", REFUSED)],
 )
-def test_how_a_convolution_looks_at_its_result(release: str, verdict: RuntimeVerdict) -> None:
+def test_how_a_convolution_looks_at_its_result(release: str, verdict: Outcome) -> None:
     """From 1.2.0 to 1.4.1 it looks at its input twice."""
     arguments = 12 if RELEASES[release] < RELEASES["1.4.0"] else 13
     assert last_row(convolution(arguments, order=(0, 1, 2, 3)), release).verdict is verdict
@@ -160,9 +160,9 @@ def test_a_pad_of_1_2_takes_every_image_as_nchw() -> None:
 
 def test_int16_is_quantized_since_1_3() -> None:
     assert [last_row(quantized("int16"), release).verdict for release in ("1.2.0", "1.3.0")] == [
-        HALTS, RuntimeVerdict.REFERENCE
+        HALTS, Outcome.REFERENCE
     ]  # fmt: skip
-    assert last_row(quantized("int8"), "1.2.0").verdict is RuntimeVerdict.REFERENCE
+    assert last_row(quantized("int8"), "1.2.0").verdict is Outcome.REFERENCE
 
 
 def test_a_convolution_allocates_as_much_as_the_general_one_asks_for_before_1_3() -> None:

@@ -15,9 +15,8 @@ from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Isa, Level
-from onnxlint_cmsis.lower.decision import Verdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.conditions import JudgedLayer, conditions_of
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.status import STATUS_OF_TFLM, status_text
 from onnxlint_cmsis.runtimes.tvm import PARTITIONED
@@ -25,8 +24,8 @@ from support.linter import target_of
 from support.models import one_node, text
 from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
 
-REFUSED, WRONG, HALTS = RuntimeVerdict.REFUSED, RuntimeVerdict.WRONG, RuntimeVerdict.HALTS
-REFERENCE, CMSIS_NN, UNDECIDED = RuntimeVerdict.REFERENCE, RuntimeVerdict.CMSIS_NN, RuntimeVerdict.UNDECIDED
+REFUSED, WRONG, HALTS = Outcome.REFUSED, Outcome.WRONG, Outcome.HALTS
+REFERENCE, CMSIS_NN, UNDECIDED = Outcome.REFERENCE, Outcome.CMSIS_NN, Outcome.UNDECIDED
 Model = Callable[[], onnx.ModelProto]
 DYNAMIC = """<ir_version: 10, opset_import: ["" : 13]>
 g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float ws = {0.1}> {
@@ -219,7 +218,7 @@ def clamped(op_type: str) -> Model:
     return lambda: Qdq().layer(op_type, "x_real").layer("Relu").rounded(0.2).model()
 
 
-FOUND: list[tuple[str, str, Model, str, RuntimeVerdict]] = [
+FOUND: list[tuple[str, str, Model, str, Outcome]] = [
     ("tflm", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
     ("tflm@2024-06", "scales known at run time", lambda: text(DYNAMIC), "dynamic-quantization", REFUSED),
     ("tflm", "a convolution in float", case("float result"), "float", REFERENCE),
@@ -471,7 +470,7 @@ def test_operands_are_those_of_the_operators_record() -> None:
 def test_a_layer_beside_cmsis_nn_has_no_route():
     analysis = analysed(CASES["concat of equal scales"]().model(), runtime_of("tflm"))
     (record,) = [record for record in analysis.lowered.records if record.node.op_type == "Concat"]
-    assert record.verdict is Verdict.REFERENCE
+    assert record.verdict is Outcome.REFERENCE
     assert record.node.label not in [layer.node.label for layer in analysis.lowered.layers]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, least_head
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -185,7 +185,7 @@ def test_the_wheel_refuses_a_plan_for_fewer_tensors():
 def test_the_wheel_computes_other_values_where_a_plan_overlaps():
     plain = wheel_run(write(chain(*WASTING)))
     data = write(with_plan(chain(*WASTING), [512, 0, 32, *FITTING[3:]]))
-    assert {fault.verdict for fault in plan_faults(read_tflite("m.tflite", data))} == {RuntimeVerdict.WRONG}
+    assert {fault.verdict for fault in plan_faults(read_tflite("m.tflite", data))} == {Outcome.WRONG}
     assert wheel_run(data).outputs != plain.outputs
     assert wheel_run(write(with_plan(chain(*WASTING), FITTING))).outputs == plain.outputs
 

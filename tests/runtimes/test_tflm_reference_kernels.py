@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflite_names import BY_MODE, TFLITE_NAMES
 from onnxlint_cmsis.runtimes.tflm.build import build_for
@@ -234,7 +234,7 @@ def test_what_is_refused_before_conversion_is_refused_in_the_file():
             refused += bool(text)
             if text:
                 row = rows[number, index]
-                assert row.verdict is RuntimeVerdict.REFUSED, (path.name, operator.op, text)
+                assert row.verdict is Outcome.REFUSED, (path.name, operator.op, text)
                 assert text.partition(" (")[0] in row.reason, (path.name, row.reason)
     assert asked > 100
     assert refused >= 7

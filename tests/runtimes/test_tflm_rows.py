@@ -8,7 +8,7 @@ import json
 import pytest
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM
@@ -93,7 +93,7 @@ def test_every_output_that_differs_from_reference_kernels_has_a_reason():
         if row["kernels"] != "cmsis_nn" or row["status"] != "ok" or row.get("output_note"):
             continue  # rows with a note are marred by a compiler
         report = interpret(model_of(row["model"]), build_of(row))
-        reasons = [operator.reason for operator in report.operators if operator.verdict is RuntimeVerdict.WRONG]
+        reasons = [operator.reason for operator in report.operators if operator.verdict is Outcome.WRONG]
         if row["equals_reference_kernels"]:
             assert not reasons or row["model"] in AGREED_TRAPS, (row["model"], reasons)
         elif row["model"] not in FLOAT_STEPS:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cmsis_nn.releases import CPUS
+from onnxlint_cmsis.cmsis_nn.targets import CPUS
 from onnxlint_cmsis.config.keys import frequency
 from onnxlint_cmsis.timing.cores import CORES, OTHER, core_of
 from onnxlint_cmsis.timing.fetches import Fetches

@@ -23,8 +23,8 @@ from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Function, KernelCall, Level, Target
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import ENOUGH
 
 _MODEL = """
@@ -169,7 +169,7 @@ def _way(layer: Subject, record: LoweredLayer, switches: tuple[Switch, ...]) -> 
     for row in switches:
         call = call._replace(floating=call.floating and row.decide(call.floating))
     called = record._replace(layer=layer.layer._replace(call=call))
-    cost = layer.model.cost(called, layer.target, Verdict.CMSIS_NN)
+    cost = layer.model.cost(called, layer.target, Outcome.CMSIS_NN)
     ends = cost.range if cost.instructions is None else (cost.instructions, cost.instructions)
     return ends and Way(switches, call, layer.routed(call), *ends)
 

@@ -25,12 +25,13 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.decision import Cause, Decision, Verdict
+from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.find_quantization import of_input
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.means import window_of_mean
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.unfolded import DENSE
@@ -61,7 +62,7 @@ NOTHING = "Nothing: reference code copies the elements."
 class _Way(NamedTuple):
     """What to do about operators of which more is known."""
 
-    verdict: Verdict
+    verdict: Outcome
     """Who computes them."""
     cause: Cause
     """Why CMSIS-NN does not."""
@@ -146,7 +147,7 @@ def _is_float_constant(graph: Graph, node: Node) -> bool:
     return of_input(graph, node, constant) is None and of_input(graph, node, other) is not None
 
 
-_REFERENCE, _REFUSED = Verdict.REFERENCE, Verdict.NO_KERNEL
+_REFERENCE, _REFUSED = Outcome.REFERENCE, Outcome.NO_KERNEL
 _WINDOWS = ("Conv", "ConvTranspose", "AveragePool", "MaxPool")
 WAYS = (
     _Way(
@@ -300,7 +301,7 @@ def _remedy(graph: Graph, node: Node, decision: Decision) -> str:
         alike = (way.verdict, way.cause) == (decision.verdict, decision.cause)
         if alike and canonical(node) in way.operators and way.when(graph, node):
             return way.do
-    if decision.verdict is not Verdict.REFERENCE and decision.cause in (Cause.NO_FUNCTION, Cause.OPERAND_CONSTANT):
+    if decision.verdict is not Outcome.REFERENCE and decision.cause in (Cause.NO_FUNCTION, Cause.OPERAND_CONSTANT):
         return OWN_CODE
     return DO[decision.cause]
 
@@ -334,7 +335,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     for (_, reason, remedy), members in _alike(subject).items():
         weight = _weighed(model, [member.record for member in members])
         missing = any(
-            member.decision.verdict is Verdict.NO_KERNEL and model.work[member.record.node.index].macs
+            member.decision.verdict is Outcome.NO_KERNEL and model.work[member.record.node.index].macs
             for member in members
         )
         operators = tuple(dict.fromkeys(_operator(member.record.node) for member in members))
@@ -360,14 +361,14 @@ class _Missing(NamedTuple):
     """The layer on the target that the reason is about; None where it holds for every target."""
 
 
-def _alike(subject: ModelSubject) -> dict[tuple[Verdict, str, str], list[_Missing]]:
+def _alike(subject: ModelSubject) -> dict[tuple[Outcome, str, str], list[_Missing]]:
     """Nodes without a kernel by verdict, reason and remedy: on every target, or on those whose release lacks it."""
     offences = [
         _Missing(record, Decision(record.verdict, record.cause or Cause.NO_FUNCTION, record.reason), None)
         for record in subject.lowered.beside
     ]
     offences += [_Missing(*refusal) for refusal in subject.release_refusals]
-    groups: dict[tuple[Verdict, str, str], list[_Missing]] = {}
+    groups: dict[tuple[Outcome, str, str], list[_Missing]] = {}
     for offence in offences:
         node, decision = offence.record.node, offence.decision
         if decision.cause in DO and operator_of(node).elements is not Elements.MEASURED:

@@ -23,8 +23,8 @@ from onnxlint_cmsis.fixers.planning.fits.zero_taps import (
     WIDER_WINDOW,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -82,7 +82,7 @@ def needed(model: ModelAnalysis) -> Iterator[RepairSite]:
     met = {id(record): _hazards(model, record) for record in _records(model)}
     for row in repairs_for(model.format):
         for node in row.nodes(model.graph) if row.nodes else ():
-            yield RepairSite(row, LoweredLayer(node, Verdict.UNDECIDED), ())
+            yield RepairSite(row, LoweredLayer(node, Outcome.UNDECIDED), ())
         for record in model.lowered.beside if row.causes else ():
             if record.cause is not None and record.cause.value in row.causes:
                 yield RepairSite(row, record, ())
@@ -141,7 +141,7 @@ def _by_label(records: Iterable[LoweredLayer]) -> dict[str, list[LoweredLayer]]:
 
 
 def _records(model: ModelAnalysis) -> Iterator[LoweredLayer]:
-    return (record for record in model.lowered.records if record.verdict is Verdict.CMSIS_NN and record.layer)
+    return (record for record in model.lowered.records if record.verdict is Outcome.CMSIS_NN and record.layer)
 
 
 def _hazards(model: ModelAnalysis, record: LoweredLayer) -> tuple[str, ...]:

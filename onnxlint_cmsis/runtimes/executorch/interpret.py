@@ -22,8 +22,9 @@ from onnxlint_cmsis.formats.pte.program import Method, PteTensor, Value, ValueLi
 from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
-from onnxlint_cmsis.lower.decision import Cause, Verdict
+from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
@@ -46,8 +47,7 @@ from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misf
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.interpretation import FileOperator, layer_of
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
-from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES, RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
@@ -67,7 +67,7 @@ class ProgramRow:
     """Function of CMSIS-NN that is called; none for other code."""
     chain: tuple[str, ...]
     """Kernels of it in order of delegation."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of it."""
     reason: str
     """Why."""
@@ -103,8 +103,8 @@ SCRATCH = ("scratch", "output_scratch")
 NAME = "ExecuTorch"
 
 BESIDE = {
-    **dict.fromkeys((RuntimeVerdict.REFERENCE, RuntimeVerdict.WRONG), Verdict.REFERENCE),
-    RuntimeVerdict.UNDECIDED: Verdict.UNDECIDED,
+    **dict.fromkeys((Outcome.REFERENCE, Outcome.WRONG), Outcome.REFERENCE),
+    Outcome.UNDECIDED: Outcome.UNDECIDED,
 }
 """What a call counts as that is none of CMSIS-NN; any other one is refused."""
 
@@ -175,7 +175,7 @@ class Interpretation:
         if kernel is None or kernel_call is None:
             return _beside(call, front, self._runtime.since, self.methods[call.method].values)
         if isinstance(kernel_call, NotRunError):
-            verdict = RuntimeVerdict.HALTS if kernel_call.aborts else RuntimeVerdict.REFUSED
+            verdict = Outcome.HALTS if kernel_call.aborts else Outcome.REFUSED
             return ProgramRow(
                 *front, (), (), verdict, f"{kernel_call}, so that {kernel.function} is not called", (), EXECUTE, (),
                 cause="check",
@@ -183,7 +183,7 @@ class Interpretation:
         taken = self._route(kernel_call, target)
         plan = self.plan(number, target)
         wrong = unchecked(call, kernel)
-        verdict = plan.verdict or (RuntimeVerdict.WRONG if wrong else RuntimeVerdict.CMSIS_NN)
+        verdict = plan.verdict or (Outcome.WRONG if wrong else Outcome.CMSIS_NN)
         reasons = tuple(filter(None, (plan.reason, wrong)))
         return ProgramRow(
             *front,
@@ -191,12 +191,12 @@ class Interpretation:
             taken.chain,
             verdict,
             "; ".join(reasons),
-            reasons if verdict is RuntimeVerdict.WRONG else (),
-            EXECUTE if verdict in (RuntimeVerdict.REFUSED, RuntimeVerdict.HALTS) else "",
+            reasons if verdict is Outcome.WRONG else (),
+            EXECUTE if verdict in (Outcome.REFUSED, Outcome.HALTS) else "",
             allocated(kernel, kernel_call, plan, self._runtime.library(kernel_call.entry, target)),
             kernel_call,
             plan.cause if plan.verdict else "kernel" if wrong else "",
-            Level.WARNING if verdict is RuntimeVerdict.UNDECIDED else None,
+            Level.WARNING if verdict is Outcome.UNDECIDED else None,
         )
 
     def operators(self, target: Target) -> tuple[FileOperator, ...]:
@@ -211,9 +211,9 @@ class Interpretation:
         graph = self.loaded.graph
         for node, row in zip(graph.nodes, self.rows(self.targets[0]), strict=True):
             if row.call is not None:
-                records.append(LoweredLayer(node, Verdict.CMSIS_NN, layer=layer_of(graph, node, row.call)))
+                records.append(LoweredLayer(node, Outcome.CMSIS_NN, layer=layer_of(graph, node, row.call)))
             elif row.op in COPIES or not operator_of(node).free:
-                verdict = BESIDE.get(row.verdict, Verdict.NO_KERNEL)
+                verdict = BESIDE.get(row.verdict, Outcome.NO_KERNEL)
                 records.append(LoweredLayer(node, verdict, Cause.RUNTIME, row.reason))
         return Lowered(tuple(records))
 
@@ -223,7 +223,7 @@ class Interpretation:
         return tuple(remark for target in self.targets for remark in self._remarks(target))
 
     def _remarks(self, target: Target) -> Iterator[RuntimeRemark]:
-        groups: dict[tuple[str, RuntimeVerdict, str, Level | None], list[Node]] = {}
+        groups: dict[tuple[str, Outcome, str, Level | None], list[Node]] = {}
         for row, node in zip(self.rows(target), self.loaded.graph.nodes, strict=True):
             if row.cause:
                 groups.setdefault((row.cause, row.verdict, row.reason, row.level), []).append(node)
@@ -233,7 +233,7 @@ class Interpretation:
             text, do = f"{named(labels)}: {phrase}{reason}.", ""
             if cause in PLANS:
                 text, do = f"{text} {self.plan_text}", export_for(target, self._runtime.since)
-            if verdict is RuntimeVerdict.NO_KERNEL:
+            if verdict is Outcome.NO_KERNEL:
                 do = "Register a kernel of it with the application."
             elif cause in (MISSING, RELEASE):
                 do = self._release_to_use
@@ -405,12 +405,12 @@ EXPORTED_AS = {"M0+": "M0PLUS", "M52": "M55"}
 PLANNED = "the buffers that the file plans; the method allocator and temporary memory come on top"
 """What the figures of an arena are."""
 PHRASES = {
-    RuntimeVerdict.CMSIS_NN: "",
-    RuntimeVerdict.REFERENCE: f"{NAME} runs its own code, no CMSIS-NN: ",
-    RuntimeVerdict.REFUSED: f"{NAME}'s execute returns an error: ",
-    RuntimeVerdict.HALTS: f"{NAME} aborts, or a fault ends it: ",
-    RuntimeVerdict.WRONG: "wrong with no error: ",
-    RuntimeVerdict.UNDECIDED: "not decided: ",
+    Outcome.CMSIS_NN: "",
+    Outcome.REFERENCE: f"{NAME} runs its own code, no CMSIS-NN: ",
+    Outcome.REFUSED: f"{NAME}'s execute returns an error: ",
+    Outcome.HALTS: f"{NAME} aborts, or a fault ends it: ",
+    Outcome.WRONG: "wrong with no error: ",
+    Outcome.UNDECIDED: "not decided: ",
 }
 """What each verdict says, and how it goes on."""
 LOADS = f"{NAME}'s load_method returns OperatorMissing: "
@@ -428,24 +428,22 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
     if call.step.kind == "KernelCall" and (reason := misfit(call, day)):
         missing = is_missing(call.op, day)
         return ProgramRow(
-            *front, (), (), RuntimeVerdict.REFUSED, reason, (), LOAD if missing else EXECUTE, (),
+            *front, (), (), Outcome.REFUSED, reason, (), LOAD if missing else EXECUTE, (),
             cause=MISSING if missing else RELEASE,
         )  # fmt: skip
     if call.op in AT_THE_BORDER and day < RELEASES[WIDER_SINCE] and "int16" in _types(call):
         reason = f"it is of int16, which its kernel takes since {WIDER_SINCE}"
-        return ProgramRow(*front, (), (), RuntimeVerdict.HALTS, reason, (), EXECUTE, (), cause="check")
+        return ProgramRow(*front, (), (), Outcome.HALTS, reason, (), EXECUTE, (), cause="check")
     if call.step.kind == "DelegateCall":
         reason = f"the delegate {call.op} computes it, which is not looked at"
-        return ProgramRow(
-            *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE
-        )
+        return ProgramRow(*front, (), (), Outcome.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE)
     if lacks_kernel(call.op, day):
-        verdict = RuntimeVerdict.NO_KERNEL
+        verdict = Outcome.NO_KERNEL
         reason = f"{call.op} has no kernel in its portable library; the application can register one"
     else:
         verdict, reason = trouble(call, values)
     if reason:
-        stage = {RuntimeVerdict.REFUSED: EXECUTE, RuntimeVerdict.NO_KERNEL: LOAD}.get(verdict, "")
+        stage = {Outcome.REFUSED: EXECUTE, Outcome.NO_KERNEL: LOAD}.get(verdict, "")
         return ProgramRow(
             *front, (), (), verdict, reason, (reason,) if not stage else (), stage, (), cause=USUAL_CAUSES[verdict]
         )
@@ -460,9 +458,7 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
         level = Level.NOTE if known else None
         silent = call.op in AT_THE_BORDER
         return ProgramRow(
-            *front, (), (), RuntimeVerdict.REFERENCE, reason, (), "", (),
+            *front, (), (), Outcome.REFERENCE, reason, (), "", (),
             cause="" if silent else "no-function", level=level,
         )  # fmt: skip
-    return ProgramRow(
-        *front, (), (), RuntimeVerdict.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.WARNING
-    )
+    return ProgramRow(*front, (), (), Outcome.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.WARNING)

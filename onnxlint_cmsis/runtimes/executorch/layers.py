@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
 from onnxlint_cmsis.runtimes.executorch.kernels import SWAPPED
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, RuntimeVerdict
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
 
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 PAIRS = ("ADD", "MUL")
 E = "backends/cortex_m/"
 PASS = f"{E}passes/aten_to_cortex_m_pass.py"
-PORTABLE, EXECUTORCH_REFUSED = RuntimeVerdict.REFERENCE, RuntimeVerdict.REFUSED
+PORTABLE, EXECUTORCH_REFUSED = Outcome.REFERENCE, Outcome.REFUSED
 LOWERED = (
     *CONVOLUTIONS, *PAIRS, "FULLY_CONNECTED", "TRANSPOSE_CONV", "SOFTMAX", "MAX_POOL_2D", "AVERAGE_POOL_2D",
     "MAXIMUM", "MINIMUM", "TRANSPOSE", "PAD", "BATCH_MATMUL", "MEAN",
@@ -57,7 +58,7 @@ NULL_POINTER = "its kernel hands a null pointer over as scratch, and arm_avgpool
 
 EXECUTORCH_ROWS = (
     ConditionRow(
-        "kernel", RuntimeVerdict.WRONG, ("ADD",), always,
+        "kernel", Outcome.WRONG, ("ADD",), always,
         SWAPPED, f"{E}ops/op_quantized_add.cpp:88-104 (v1.0.1)", until=SINCE_1_1,
     ),
     ConditionRow(
@@ -86,7 +87,7 @@ EXECUTORCH_ROWS = (
         "docs/source/backends/arm-cortex-m/arm-cortex-m-overview.md",
     ),
     ConditionRow(
-        "kernel", RuntimeVerdict.WRONG, ("PAD",), lambda facts: facts.rank == 4,
+        "kernel", Outcome.WRONG, ("PAD",), lambda facts: facts.rank == 4,
         "sizes and amounts are handed over in PyTorch's order, and an image whose channels lie last is padded along "
         "other axes", f"{E}ops/op_pad.cpp:58-61 (v1.2.0)", SINCE_1_2, SINCE_1_3, sure=False,
     ),
@@ -111,14 +112,14 @@ EXECUTORCH_ROWS = (
         seen=True,
     ),
     ConditionRow(
-        "lost-bias", RuntimeVerdict.WRONG, ("FULLY_CONNECTED",),
+        "lost-bias", Outcome.WRONG, ("FULLY_CONNECTED",),
         lambda facts: facts.call is not None and facts.call.bias,
         "the exporter adds its bias to the kernel sums alone, which only MVE reads: the result lacks the bias",
         f"{E}passes/convert_to_cortex_m_pass.py:115-135 (v1.3.1)", SINCE_1_1, SINCE_1_4,
         isas=(Isa.SCALAR, Isa.DSP),
     ),
     ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
+        "", Outcome.CMSIS_NN, ("DEPTHWISE_CONV_2D",), lambda facts: facts.batch > 1,
         "a depthwise convolution of a batch is handed over as a grouped one", f"{PASS}:506-524",
     ),
     ConditionRow(
@@ -150,7 +151,7 @@ EXECUTORCH_ROWS = (
         f"{E}passes/activation_fusion_pass.py", until=SINCE_1_2, behind=True,
     ),
     ConditionRow(
-        "kernel", RuntimeVerdict.WRONG, ("ADD", "MAX_POOL_2D", *UNCLAMPED), lambda facts: facts.clamped,
+        "kernel", Outcome.WRONG, ("ADD", "MAX_POOL_2D", *UNCLAMPED), lambda facts: facts.clamped,
         "a Relu or Clip behind it is not fused in this release, and portable code clamps integers as if their "
         "zero-point were 0", f"{E}test/misc/test_portable_int8.py", SINCE_1_2, SINCE_1_3, sure=False, behind=True,
     ),
@@ -160,7 +161,7 @@ EXECUTORCH_ROWS = (
         f"{E}passes/activation_fusion_pass.py:48-54", SINCE_1_3, behind=True,
     ),
     ConditionRow(
-        "", RuntimeVerdict.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
+        "", Outcome.CMSIS_NN, PAIRS, lambda facts: facts.broadcasts,
         "one value for each channel is handed over", f"{PASS}:27-43",
     ),
     ConditionRow(
@@ -185,7 +186,7 @@ EXECUTORCH_ROWS = (
         f"{PASS}:314-350", SINCE_1_5, level=Level.NOTE,
     ),
     ConditionRow(
-        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
+        NOT_REVIEWED, Outcome.UNDECIDED, ("SUB",), lambda facts: not _other_broadcast(facts),
         "{op} is handed over as an addition, whose cost is not predicted here", f"{PASS}:949-1040", SINCE_1_5,
         level=Level.NOTE,
     ),

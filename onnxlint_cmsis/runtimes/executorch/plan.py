@@ -13,8 +13,8 @@ from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Pair, Target
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR, Handed, Kernel
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.runtime import Runtime
 
 BLOCK = 124
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     """Bytes of each scratch buffer in the file; none where the kernel allocates its scratch when it runs."""
     needed: tuple[int, ...]
     """Bytes that the target's kernel asks for."""
-    verdict: RuntimeVerdict | None = None
+    verdict: Outcome | None = None
     """What becomes of the call for it; None where it does."""
     reason: str = ""
     """Why, as a clause."""
@@ -50,10 +50,10 @@ class Plan(NamedTuple):
         """Cause of the finding."""
         if self.handed is Handed.NONE:
             return NO_BUFFER
-        if self.verdict is RuntimeVerdict.UNDECIDED:
+        if self.verdict is Outcome.UNDECIDED:
             return "short-plan"
         writes = self.behind > 0 or self.low[1] > self.low[0]
-        return "overrun" if self.verdict is RuntimeVerdict.WRONG and writes else "plan"
+        return "overrun" if self.verdict is Outcome.WRONG and writes else "plan"
 
 
 def planned(call: ProgramCall, kernel: Kernel) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ def losing_bias(plan: Plan, lost: Isa | None, target: Target) -> Plan:
     """The plan of a call whose bias is lost on `lost`, a key of LOST_BIAS, or nowhere."""
     if lost is not (Isa.MVE if target.isa is Isa.MVE else Isa.SCALAR):
         return plan
-    return plan._replace(verdict=RuntimeVerdict.WRONG, reason=LOST_BIAS[lost])
+    return plan._replace(verdict=Outcome.WRONG, reason=LOST_BIAS[lost])
 
 
 def plan_of(call: ProgramCall, kernel: Kernel, kernel_call: KernelCall, taken: Route, target: Target) -> Plan:
@@ -159,9 +159,9 @@ def plan_of(call: ProgramCall, kernel: Kernel, kernel_call: KernelCall, taken: R
     text = f"the file has {have:,} bytes of scratch for it, and {taken.kernel}"
     if size is None:
         text = f"{text} asks for {want:,} on this target: it may write up to {want - have:,} bytes behind its scratch"
-        return plan._replace(verdict=RuntimeVerdict.UNDECIDED, reason=text)
+        return plan._replace(verdict=Outcome.UNDECIDED, reason=text)
     text = f"{text} writes {size:,} on this target: {size - have:,} bytes behind its scratch are overwritten"
-    return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text, behind=size - have)
+    return plan._replace(verdict=Outcome.WRONG, reason=text, behind=size - have)
 
 
 def _without_scratch(plan: Plan, kernel_call: KernelCall, taken: Route, want: int) -> Plan:
@@ -177,13 +177,13 @@ def _without_scratch(plan: Plan, kernel_call: KernelCall, taken: Route, want: in
     ends = taken.kernel not in WITHOUT_SCRATCH
     if kernel_call.function is not Function.DEPTHWISE or taken.kernel == "arm_depthwise_conv_s8_opt":
         reason = f"{text}: {taken.kernel} returns an error"
-        return plan._replace(verdict=RuntimeVerdict.REFUSED, reason=reason) if ends else plan
+        return plan._replace(verdict=Outcome.REFUSED, reason=reason) if ends else plan
     low = (want - prod(size or 0 for size in kernel_call.filter_dims), want)
     text = f"{text}: its weights are written to addresses {low[0]:,} to {low[1] - 1:,}, over vectors or code"
     if not ends:
-        return plan._replace(verdict=RuntimeVerdict.WRONG, reason=text, low=low)
+        return plan._replace(verdict=Outcome.WRONG, reason=text, low=low)
     reason = f"{text}, and {taken.kernel} returns an error"
-    return plan._replace(verdict=RuntimeVerdict.REFUSED, reason=reason, low=low)
+    return plan._replace(verdict=Outcome.REFUSED, reason=reason, low=low)
 
 
 def lost_bias(loaded: LoadedProgram, call: ProgramCall) -> Isa | None:

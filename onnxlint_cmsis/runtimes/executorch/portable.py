@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from onnxlint_cmsis.formats.pte.program import PteTensor, Value, ValueList
 from onnxlint_cmsis.formats.pte.to_graph import ProgramCall
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.unchecked import moved_axes
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 
 ONE_ORDER = frozenset(
     f"aten::{name}"
@@ -33,7 +33,7 @@ CONVOLUTION = "aten::convolution"
 LIES = "its tensors lie in another order of memory than that of their sizes, which the kernel does not look at"
 
 
-def trouble(call: ProgramCall, values: Sequence[Value]) -> tuple[RuntimeVerdict, str]:
+def trouble(call: ProgramCall, values: Sequence[Value]) -> tuple[Outcome, str]:
     """What becomes of a call that has no kernel of the backend, and why; REFERENCE and nothing where it is computed.
 
     `values` are those of its method.
@@ -44,12 +44,12 @@ def trouble(call: ProgramCall, values: Sequence[Value]) -> tuple[RuntimeVerdict,
     if call.op in ONE_ORDER or call.op == CONVOLUTION:
         orders = {_order(tensor) for tensor in asked}
         if len(orders) > 1 or "" in orders:
-            return RuntimeVerdict.REFUSED, "its tensors lie in different orders of memory, and one alone is taken"
+            return Outcome.REFUSED, "its tensors lie in different orders of memory, and one alone is taken"
     if call.op in ORDER_OF_SIZES and tensors and _order(tensors[0]) != "sizes":
         text = "its input lies in another order of memory than that of its sizes, which alone is taken"
-        return RuntimeVerdict.REFUSED, text
+        return Outcome.REFUSED, text
     wrong = call.op in COPIED and tensors and COPIED[call.op](tensors, _argument(call, values))
-    return (RuntimeVerdict.WRONG, LIES) if wrong else (RuntimeVerdict.REFERENCE, "")
+    return (Outcome.WRONG, LIES) if wrong else (Outcome.REFERENCE, "")
 
 
 def _order(tensor: PteTensor) -> str:

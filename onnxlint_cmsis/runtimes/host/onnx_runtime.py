@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
-from onnxlint_cmsis.lower.decision import Verdict
 from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.runtimes.host.bounds import EQUAL, ONE, Bound, rounded_once
 from onnxlint_cmsis.runtimes.host.comparison import HostComparison
@@ -42,7 +42,7 @@ def _of_record(record: LoweredLayer) -> LayerDifference:
     node, layer, result = record.node, record.layer, record.output
     if record.assumed:
         return LayerDifference(node, Bound(None), IN_FLOAT)
-    if layer is None or result is None or record.verdict is not Verdict.CMSIS_NN:
+    if layer is None or result is None or record.verdict is not Outcome.CMSIS_NN:
         return LayerDifference(node, Bound(None), f"is not held against CMSIS-NN: {record.reason or 'it has no call'}")
     function, wide = layer.call.function, result.bits > 8
     if function in FAITHFUL:

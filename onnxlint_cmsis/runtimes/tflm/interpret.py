@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.open_sizes import is_open
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, lay_out
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import came_on, kernel_of
@@ -51,7 +51,7 @@ def wrong_operators(model: TfliteModel, target: Target) -> tuple[TflmOperator, .
     """Operators of which reference kernels alone make wrong values and say that all is well."""
     build = TflmBuild(target, checks=False, with_cmsis_nn=False)
     operators = _operators(model, build, resource_variables(model))
-    return tuple(operator for operator in operators if operator.verdict is RuntimeVerdict.WRONG)
+    return tuple(operator for operator in operators if operator.verdict is Outcome.WRONG)
 
 
 def _operators(model: TfliteModel, build: TflmBuild, variables: ResourceVariables) -> tuple[TflmOperator, ...]:
@@ -75,19 +75,19 @@ def _operator(p: Preparation, number: int) -> TflmOperator:
         return unregistered(owner, view.operator, came_on(view.operator))
     open_ = next((tensor for tensor in view.tensors if is_open(tensor)), None)
     if open_ is not None:
-        return stopped(owner, RuntimeVerdict.UNDECIDED, f"a size of '{open_.name}' is open", cause=OPEN_SIZE)
+        return stopped(owner, Outcome.UNDECIDED, f"a size of '{open_.name}' is open", cause=OPEN_SIZE)
     try:
         p.reference = kernel.reference
         hold(p, (*not_read(view.operator.op, p.build.revision), SIZED, *kernel.rows))
         kernel.then(p)
         hold(p, (DYNAMIC,))
     except Unpredictable as reason:
-        return stopped(owner, RuntimeVerdict.UNDECIDED, str(reason), cause=reason.cause)
+        return stopped(owner, Outcome.UNDECIDED, str(reason), cause=reason.cause)
     except Refused as refusal:
         halted = halt(p, Stage.PREPARE)
         if halted:
-            return stopped(owner, RuntimeVerdict.HALTS, halted.reason, cause=halted.cause)
-        return stopped(owner, RuntimeVerdict.REFUSED, refusal.reason, printed(view, refusal), refusal.cause)
+            return stopped(owner, Outcome.HALTS, halted.reason, cause=halted.cause)
+        return stopped(owner, Outcome.REFUSED, refusal.reason, printed(view, refusal), refusal.cause)
     return decided(p, number)
 
 
@@ -112,9 +112,9 @@ def _outcome(operators: tuple[TflmOperator, ...], refused: str) -> tuple[str, st
         for operator in operators:
             if operator.stage == stage:
                 status = "invoke_error" if stage == Stage.INVOKE.value else "alloc_error"
-                halts = operator.verdict is RuntimeVerdict.HALTS
+                halts = operator.verdict is Outcome.HALTS
                 return "halt" if halts else status, "; ".join(filter(None, (*printed, operator.message)))
-            if stage == Stage.PREPARE.value and operator.verdict is RuntimeVerdict.UNDECIDED:
+            if stage == Stage.PREPARE.value and operator.verdict is Outcome.UNDECIDED:
                 return "undecided", ""
             if stage == Stage.INVOKE.value and operator.message:
                 printed.append(operator.message)

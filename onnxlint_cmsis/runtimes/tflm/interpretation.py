@@ -10,11 +10,11 @@ from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.interpretation import FileOperator
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
@@ -116,7 +116,7 @@ class Interpretation:
     def float_price(self) -> str:
         """How many times the instructions of int8 the layers with weights in float take, as a sentence; else empty."""
         rows = zip(self.report(self.targets[0], checks=False).operators, self.views, strict=True)
-        views = [view for row, view in rows if row.verdict is RuntimeVerdict.REFERENCE and row.cause == "float"]
+        views = [view for row, view in rows if row.verdict is Outcome.REFERENCE and row.cause == "float"]
         if not views:
             return ""
         from onnxlint_cmsis.runtimes.tflm.float_price import times_int8

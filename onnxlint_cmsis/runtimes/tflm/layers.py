@@ -13,10 +13,11 @@ from typing import Any
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES
 from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
@@ -32,9 +33,9 @@ Shape = Sequence[int | None] | None
 C = f"{K}cmsis_nn/"
 RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 VERDICTS = {
-    **dict.fromkeys((KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS), RuntimeVerdict.REFUSED),
-    KernelOutcome.WRONG: RuntimeVerdict.WRONG,
-    KernelOutcome.REFERENCE: RuntimeVerdict.REFERENCE,
+    **dict.fromkeys((KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS), Outcome.REFUSED),
+    KernelOutcome.WRONG: Outcome.WRONG,
+    KernelOutcome.REFERENCE: Outcome.REFERENCE,
 }
 """What each outcome is for a layer; the others halt."""
 TYPES = {
@@ -110,7 +111,7 @@ def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revis
             text = broken(view, limit, revision)
         except Unpredictable:
             continue
-        if text and VERDICTS.get(limit.outcome) is RuntimeVerdict.REFUSED:
+        if text and VERDICTS.get(limit.outcome) is Outcome.REFUSED:
             advice = f"; {limit.advice}" if limit.advice else ""
             return f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
     return ""
@@ -169,7 +170,7 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
             row.key or USUAL_CAUSES[verdict], verdict, tuple(names), partial(_holds, row),
             row.layer.reason, row.source, row.since, row.until, row.layer.level, row.layer.sure, row.layer.causes,
         )
-        for row, names in ops.items() if row.layer for verdict in (VERDICTS.get(row.outcome, RuntimeVerdict.HALTS),)
+        for row, names in ops.items() if row.layer for verdict in (VERDICTS.get(row.outcome, Outcome.HALTS),)
     )  # fmt: skip
 
 
@@ -193,40 +194,40 @@ def another_kernel(facts: LayerFacts) -> str:
 TFLM_ROWS = (
     *(
         ConditionRow(
-            "operator", RuntimeVerdict.REFUSED, (op,), always, "it has no operator {op} in this revision", RESOLVER,
+            "operator", Outcome.REFUSED, (op,), always, "it has no operator {op} in this revision", RESOLVER,
             until=NEW_OPERATORS[op], level=Level.WARNING, sure=False,
         )
         for op in ("BATCH_MATMUL", "REDUCE_MIN")
     ),
     ConditionRow(
-        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, (), lambda facts: bool(another_kernel(facts)), "{told}", K,
+        NOT_REVIEWED, Outcome.UNDECIDED, (), lambda facts: bool(another_kernel(facts)), "{told}", K,
         level=Level.WARNING, told=another_kernel,
     ),
     ConditionRow(
-        "check", RuntimeVerdict.REFUSED, (), lambda facts: bool(refusal(facts)),
+        "check", Outcome.REFUSED, (), lambda facts: bool(refusal(facts)),
         "its kernel of {op}, which converters make of it, refuses that {told}", K, sure=False, told=refusal,
     ),
     *_of_kernels(),
     ConditionRow(
-        "recurrent", RuntimeVerdict.UNDECIDED, RECURRENT, always,
+        "recurrent", Outcome.UNDECIDED, RECURRENT, always,
         "converters write it in several ways", f"{C}unidirectional_sequence_lstm.cc",
         level=Level.NOTE,
     ),
     ConditionRow(
-        "operator", RuntimeVerdict.REFUSED, (),
+        "operator", Outcome.REFUSED, (),
         lambda facts: bool(facts.op) and facts.op not in KERNELS and not _registered(facts),
         "it has no operator {op}, which converters may make of it", RESOLVER, level=Level.WARNING, sure=False,
     ),
     ConditionRow(
-        "float", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "float", Outcome.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
         "it computes in float", C, level=Level.NOTE, causes=(Cause.FLOAT, Cause.FLOAT_RESULT),
     ),
     ConditionRow(
-        "no-function", RuntimeVerdict.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
+        "no-function", Outcome.REFERENCE, (), lambda facts: _registered(facts) and facts.op not in FREE,
         "{op} has no CMSIS-NN kernel", C, level=Level.NOTE,
     ),
     ConditionRow(
-        NOT_REVIEWED, RuntimeVerdict.UNDECIDED, (),
+        NOT_REVIEWED, Outcome.UNDECIDED, (),
         lambda facts: facts.call is not None and facts.call.entry in facts.unreleased,
         "its kernels in the CMSIS-NN that this revision brings are those of no release, and were not read",
         "tensorflow/lite/micro/tools/make/ext_libs/cmsis_nn_download.sh", level=Level.WARNING,

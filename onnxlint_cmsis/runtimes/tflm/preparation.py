@@ -10,7 +10,7 @@ from enum import Enum
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
 from onnxlint_cmsis.runtimes.status import status_use
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView

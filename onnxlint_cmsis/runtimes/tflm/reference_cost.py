@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS, integer_build, is_measured
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.operands import operands_of
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.runtime import TFLM
 from onnxlint_cmsis.runtimes.tflite_names import tflite_name
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
@@ -154,7 +154,7 @@ def layer_range(graph: Graph, layer: JudgedLayer, target: Target, runtime: Runti
     record = layer.record
     first = record.inputs[0] if record.inputs else None
     op = tflite_name(record)
-    if runtime.name != TFLM or layer.verdict is not RuntimeVerdict.REFERENCE or first is None:
+    if runtime.name != TFLM or layer.verdict is not Outcome.REFERENCE or first is None:
         return None
     kind = f"int{first.bits}"
     if op not in SHAPES_DECIDE or f"{op} {kind}" not in instruction_table()["kernels"]:

@@ -9,8 +9,8 @@ from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED, USUAL_CAUSES, RuntimeVerdict
-from onnxlint_cmsis.runtimes.remark import RuntimeRemark, named
+from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES, RuntimeRemark, named
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.stated_plans import CAUSE, plan_faults
@@ -35,7 +35,7 @@ class Said(NamedTuple):
 
     cause: str
     """Cause of the finding."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of it in a build with checks."""
     text: str
     """What follows the operator's name."""
@@ -75,7 +75,7 @@ def version_remarks(model: TfliteModel, places: list[Location], targets: tuple[s
             f"{named(labels)}: the kernel of {NAME} may leave out what version {version} of {op} added: no version is "
             f"compared, and {HIGHEST_VERSION[op]} is the highest that was known when the kernel was reviewed."
         )
-        verdict = RuntimeVerdict.UNDECIDED
+        verdict = Outcome.UNDECIDED
         result.append(RuntimeRemark("operator-version", verdict, text, same[0], labels, targets))
     return result
 
@@ -107,21 +107,21 @@ def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
     """What is to be said of one operator; what its function's hazards say is left to their rules."""
     if strict.stage == "registration":
         yield _unregistered(strict)
-    elif strict.verdict is RuntimeVerdict.REFUSED:
+    elif strict.verdict is Outcome.REFUSED:
         yield Said(_cause(strict), strict.verdict, f"{_refusal(strict)}.")
-    elif strict.verdict is RuntimeVerdict.HALTS:
-        covered = strict.stage == "Invoke" and lax.verdict is RuntimeVerdict.WRONG and not lax.own
+    elif strict.verdict is Outcome.HALTS:
+        covered = strict.stage == "Invoke" and lax.verdict is Outcome.WRONG and not lax.own
         if not covered:
             builds = f"a build of {NAME} with checks halts in {strict.stage}, and {_without_checks(lax)}"
-            if lax.verdict is RuntimeVerdict.HALTS:
+            if lax.verdict is Outcome.HALTS:
                 builds = f"every build of {NAME} halts in {strict.stage}"
             yield Said(_cause(strict), strict.verdict, f"{builds}: {strict.reason}.")
-    elif strict.verdict is RuntimeVerdict.WRONG and strict.own:
+    elif strict.verdict is Outcome.WRONG and strict.own:
         text = f"wrong values with status kTfLiteOk: {'; '.join(strict.own)}."
         yield Said(_cause(strict), strict.verdict, text)
-    elif strict.verdict is RuntimeVerdict.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
+    elif strict.verdict is Outcome.REFERENCE and strict.op not in FREE and strict.reason != WITHOUT:
         yield _reference(strict)
-    elif strict.verdict is RuntimeVerdict.UNDECIDED and strict.cause != OPEN_SIZE:
+    elif strict.verdict is Outcome.UNDECIDED and strict.cause != OPEN_SIZE:
         astray = "" if strict.cause == NOT_REVIEWED else "; it may read memory that is not the tensor's"
         text = f"what {NAME} does cannot be told: {strict.reason}{astray}."
         yield Said(strict.cause, strict.verdict, text, Level.WARNING)
@@ -133,7 +133,7 @@ def _cause(row: TflmOperator) -> str:
 
 def _unregistered(row: TflmOperator) -> Said:
     """An operator that no resolver of the runtime's own adds; the application can add custom ones."""
-    if row.verdict is RuntimeVerdict.NO_KERNEL:
+    if row.verdict is Outcome.NO_KERNEL:
         text = "a custom operator: AllocateTensors fails unless the application registers a kernel for it."
         if row.op == "ethos-u":  # K/ethos_u/ethosu.cc has its kernel, K/ethosu.cc nothing for other boards
             text = (
@@ -151,12 +151,12 @@ def _refusal(row: TflmOperator) -> str:
 
 def _without_checks(row: TflmOperator) -> str:
     """What a release build does where one with checks halts."""
-    if row.verdict is RuntimeVerdict.WRONG:
+    if row.verdict is Outcome.WRONG:
         return f"a release build (NDEBUG) gives wrong values ({row.reason.rstrip('.')})"
-    if row.verdict is RuntimeVerdict.REFUSED:
+    if row.verdict is Outcome.REFUSED:
         when, _, reason = _refusal(row).partition(": ")
         return f"in a release build (NDEBUG) {when} ({reason})"
-    computed = "CMSIS-NN" if row.verdict is RuntimeVerdict.CMSIS_NN else row.verdict.value
+    computed = "CMSIS-NN" if row.verdict is Outcome.CMSIS_NN else row.verdict.value
     return f"a release build (NDEBUG) goes on and computes it, by {computed}"
 
 

@@ -10,7 +10,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, TooManySteps, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
@@ -28,7 +28,7 @@ FOREVER = 1 << 40
 class PlanFault(NamedTuple):
     """One thing that is wrong with a plan."""
 
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """REFUSED where AllocateTensors fails, else WRONG."""
     text: str
     """What is wrong, as a clause."""
@@ -73,21 +73,21 @@ def plan_faults(model: TfliteModel) -> Iterator[PlanFault]:
         return
     if refusal(model):
         text = f"it has {stated.number} offsets, and the file has {len(tensors)} tensors"
-        yield PlanFault(RuntimeVerdict.REFUSED, text)
+        yield PlanFault(Outcome.REFUSED, text)
         return
     if not stated.whole:
         text = "its bytes end before its offsets do, and what lies behind is taken for them"
-        yield PlanFault(RuntimeVerdict.WRONG, text)
+        yield PlanFault(Outcome.WRONG, text)
         return
     for number, (tensor, offset) in enumerate(zip(tensors, stated.offsets, strict=True)):
         if model.is_constant(tensor) or offset == ONLINE:
             continue
         if offset < 0:
-            yield PlanFault(RuntimeVerdict.WRONG, f"'{tensor.name}' lies at {offset}, in front of the arena", number)
+            yield PlanFault(Outcome.WRONG, f"'{tensor.name}' lies at {offset}, in front of the arena", number)
         elif offset % ELEMENT_BYTES.get(tensor.elem_type, 1):
             unit = ELEMENT_BYTES[tensor.elem_type]
             text = f"'{tensor.name}' lies at {offset}, which is no multiple of the {unit} bytes of its elements"
-            yield PlanFault(RuntimeVerdict.WRONG, text, number, Level.WARNING)
+            yield PlanFault(Outcome.WRONG, text, number, Level.WARNING)
     yield from _overlaps(model, tensors)
 
 
@@ -111,7 +111,7 @@ def _overlaps(model: TfliteModel, tensors: list[TfliteTensor]) -> Iterator[PlanF
                     f"'{tensors[later.number].name}' lies over '{tensors[earlier.number].name}' in bytes {low:,} to "
                     f"{high - 1:,}, and both are needed at once"
                 )
-                yield PlanFault(RuntimeVerdict.WRONG, text, later.number)
+                yield PlanFault(Outcome.WRONG, text, later.number)
                 break
         alive.append(later)
 

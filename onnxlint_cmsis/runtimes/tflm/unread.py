@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from onnxlint_cmsis.runtimes.outcome import NOT_REVIEWED
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
     INT16,

@@ -8,7 +8,7 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, operator_la
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
-from onnxlint_cmsis.runtimes.outcome import RuntimeVerdict
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, OperatorMemory
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage
@@ -37,7 +37,7 @@ class TflmOperator:
     """CMSIS-NN functions that are called, outermost; none for reference code."""
     chain: tuple[str, ...]
     """Kernels of the last function in order of delegation."""
-    verdict: RuntimeVerdict
+    verdict: Outcome
     """What becomes of it."""
     reason: str
     """Why."""
@@ -94,10 +94,10 @@ class TflmReport(NamedTuple):
 
 
 def stopped(
-    owner: tuple[int, int, str], verdict: RuntimeVerdict, reason: str, message: str = "", cause: str = ""
+    owner: tuple[int, int, str], verdict: Outcome, reason: str, message: str = "", cause: str = ""
 ) -> TflmOperator:
     """The row of an operator at which the allocation stops."""
-    stage = "" if verdict is RuntimeVerdict.UNDECIDED else Stage.PREPARE.value
+    stage = "" if verdict is Outcome.UNDECIDED else Stage.PREPARE.value
     return TflmOperator(*owner, (), (), verdict, reason, (), message, stage, (), None, None, cause)
 
 
@@ -109,7 +109,7 @@ def unregistered(owner: tuple[int, int, str], operator: TfliteOperator, since: s
     elif operator.op == "CUSTOM":
         reason = f"{operator.title} is a custom operator, which the application would have to register"
     message = f"Failed to get registration from op code {operator.op}"
-    verdict = RuntimeVerdict.NO_KERNEL if operator.op == "CUSTOM" else RuntimeVerdict.REFUSED
+    verdict = Outcome.NO_KERNEL if operator.op == "CUSTOM" else Outcome.REFUSED
     return TflmOperator(*owner, (), (), verdict, reason, (), message, "registration", (), None, None, "operator")
 
 
@@ -140,23 +140,23 @@ def decided(p: Preparation, number: int) -> TflmOperator:
     )
 
 
-def _verdict(p: Preparation) -> tuple[RuntimeVerdict, str, str, str, str]:
-    """Verdict, reason, message, stage and cause."""
+def _verdict(p: Preparation) -> tuple[Outcome, str, str, str, str]:
+    """Outcome, reason, message, stage and cause."""
     for stage in Stage:
         check = halt(p, stage)
         if check:
-            return RuntimeVerdict.HALTS, check.reason, "", stage.value, check.cause
+            return Outcome.HALTS, check.reason, "", stage.value, check.cause
         if stage is Stage.PREPARE and p.forgotten_bias:
             reason = "the bias has index -1; Prepare frees a tensor that it never allocated"
-            return RuntimeVerdict.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value, "bias"
+            return Outcome.REFUSED, reason, f"{TEMP_BUFFERS}; {TEMP_BUFFERS}", stage.value, "bias"
     if p.fails:
-        return RuntimeVerdict.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value, p.fails.cause
+        return Outcome.REFUSED, p.fails.reason, printed(p.view, p.fails), Stage.INVOKE.value, p.fails.cause
     if p.dropped or p.wrong or p.hazards:
         reasons = [*p.hazards, *p.wrong] or [f"an error is dropped: {p.dropped}"]
-        return RuntimeVerdict.WRONG, "; ".join(reasons), "", "", p.wrong_cause
+        return Outcome.WRONG, "; ".join(reasons), "", "", p.wrong_cause
     if p.functions:
-        return RuntimeVerdict.CMSIS_NN, "", "", "", ""
-    return RuntimeVerdict.REFERENCE, p.reference, "", "", p.reference_cause
+        return Outcome.CMSIS_NN, "", "", "", ""
+    return Outcome.REFERENCE, p.reference, "", "", p.reference_cause
 
 
 def printed(view: OperatorView, refusal: Refused) -> str:
