@@ -29,6 +29,7 @@ COMMANDS = (
     Command("scan", "fleet.scan_command", "lint thousands of models into a Parquet data set"),
     Command("report", "cli.report_command", "a model as one HTML page"),
     Command("shape", "cli.shape_command", "a layer given by its sizes: kernel, hazards, scratch, cost"),
+    Command("image", "cli.image_command", "what a firmware image tells of its build"),
     Command("config", "cli.config_command", "settings that exist, and their JSON Schema"),
     Command("completion", "cli.completion_command", "completion script for a shell"),
 )

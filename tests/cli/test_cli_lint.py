@@ -297,7 +297,7 @@ def test_every_command_is_named_and_has_help(capsys):
     _, _, named = lint(capsys, "--help")[1].partition("\nCommands:\n")
     commands = re.findall(r"^  ([a-z-]+)  +\S", named.partition("\n\n")[0], re.MULTILINE)
     assert commands == [
-        "lint", "rule", "layers", "memory", "compare", "verify", "widths", "scan", "report", "shape", "config",
+        "lint", "rule", "layers", "memory", "compare", "verify", "widths", "scan", "report", "shape", "image", "config",
         "completion",
     ]  # fmt: skip
     for command in commands:

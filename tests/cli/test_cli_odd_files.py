@@ -141,7 +141,7 @@ def test_a_file_that_stays_says_nothing_of_its_other_names(tmp_path):
 
 NAMED = (
     ("m.onnx", "--config", "{}"), ("m.onnx", "--isolated", "--baseline", "{}"), ("layers", "{}"), ("memory", "{}"),
-    ("widths", "{}"), ("compare", "m.onnx", "{}"), ("report", "{}", "-o", "p.html"),
+    ("widths", "{}"), ("compare", "m.onnx", "{}"), ("report", "{}", "-o", "p.html"), ("image", "{}"),
     ("layers", "m.onnx", "--api", "legacy", "--calibration", "{}"),
 )  # fmt: skip
 

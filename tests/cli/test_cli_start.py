@@ -43,7 +43,7 @@ COMMANDS = (
     ("layers", "m.onnx"), ("memory", "m.onnx"), ("compare", "m.onnx", "m.onnx"), ("widths", "m.onnx"),
     ("report", "m.onnx", "-o", "p.html"), ("rule", "--all"), ("rule",), ("config",), ("config", "--schema"),
     ("layerz", "m.onnx"),
-    ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("shape", "none.jsonl"),
+    ("completion", "bash"), ("scan", "none.onnx", "--out", "rows"), ("shape", "none.jsonl"), ("image", "none.elf"),
     ("shape", "--wrapper", "convolve_s8", "--in", "1,8,8,4", "--filter", "4,3,3,4", "--out", "1,6,6,4"),
 )  # fmt: skip
 PROGRAMS = (COMMANDS[0], ("m.onnx", "--write-baseline", "b.json"), ("report", "m.onnx", "-o", "p.html"))

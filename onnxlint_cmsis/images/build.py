@@ -1,0 +1,174 @@
+"""A build as its image tells it: all facts of one file together."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from onnxlint_cmsis.ground.files import NotReadError, read_regular
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.images import archive
+from onnxlint_cmsis.images.attributes import Attributes, read_attributes
+from onnxlint_cmsis.images.elf import MAGIC, read_elf
+from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
+from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, library_use, use_of
+from onnxlint_cmsis.images.memory_use import MemoryUse, Region, memory_use, regions_beside
+from onnxlint_cmsis.images.models_inside import InsideModel, models_inside
+from onnxlint_cmsis.images.raw import read_raw
+from onnxlint_cmsis.images.runtime_use import RuntimeUse, registered_operator, runtime_use
+from onnxlint_cmsis.images.thumb import Code
+
+_GCC = re.compile(r"GCC: .*?\b(\d+\.\d+)\.\d+\b")
+_CLANG = re.compile(r"clang version (\d+\.\d+)")
+_ARMCLANG = re.compile(r"Arm Compiler.*? (\d+\.\d+)|armclang", re.IGNORECASE)
+
+
+class Compiler(NamedTuple):
+    """A compiler whose code is in an image."""
+
+    text: str
+    """What it wrote."""
+    setting: str
+    """As the setting `compiler` has it: `gcc@12.2`; empty where it is none of those."""
+
+
+class Build:
+    """What one image tells. Everything is worked out when first asked for, and kept."""
+
+    def __init__(self, path: str, image: Image, regions: tuple[Region, ...] = ()) -> None:
+        self.path = path
+        self.image = image
+        """Its bytes and symbols."""
+        self._regions = regions
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """What `.ARM.attributes` says."""
+        return read_attributes(self.image.named(".ARM.attributes"))
+
+    @cached_property
+    def compilers(self) -> tuple[Compiler, ...]:
+        """What `.comment` says, each once."""
+        texts = bytes(self.image.named(".comment")[:65_536]).decode("utf-8", "replace").split("\0")
+        return tuple(Compiler(text, _setting(text)) for text in dict.fromkeys(filter(None, map(str.strip, texts))))
+
+    @cached_property
+    def library(self) -> LibraryUse | None:
+        """CMSIS-NN in it; None where no symbol is a function of it."""
+        return library_use(self.image)
+
+    @cached_property
+    def runtime(self) -> RuntimeUse | None:
+        """The runtime in it."""
+        return runtime_use(self.image)
+
+    @cached_property
+    def models(self) -> tuple[InsideModel, ...]:
+        """The models in it."""
+        return models_inside(self.image)
+
+    @cached_property
+    def memory(self) -> MemoryUse | None:
+        """RAM and flash that it takes."""
+        return memory_use(self.image, self._regions)
+
+    @property
+    def reference(self) -> bool:
+        """Whether kernels of TensorFlow Lite Micro are reference code, none of CMSIS-NN, for sure."""
+        runtime = self.runtime
+        if runtime is None or runtime.name != "tflm" or not runtime.by_symbols or runtime.kernels == "cmsis_nn":
+            return False
+        return self.library is None and bool(runtime.linked)
+
+    @property
+    def cpu(self) -> str:
+        """The core that code is judged for, with +nodsp or +nomve where CMSIS-NN is built so; empty where unknown."""
+        cores = self.attributes.cores
+        if not cores:
+            return ""
+        isa = self.library.isa if self.library else None
+        has = native_isa(cores[0])
+        if isa is None or isa is has:
+            return cores[0]
+        if has is Isa.MVE:
+            return cores[0] + ("+nomve" if isa is Isa.DSP else "+nomve+nodsp")
+        return cores[0] + ("+nodsp" if has is Isa.DSP and isa is Isa.SCALAR else "")
+
+
+def native_isa(core: str) -> Isa:
+    """The instruction set that a core has with every extension."""
+    from onnxlint_cmsis.cmsis_nn.releases import CPUS
+
+    return CPUS.get(core, Isa.SCALAR)
+
+
+def _setting(text: str) -> str:
+    for name, pattern in (("armclang", _ARMCLANG), ("clang", _CLANG), ("gcc", _GCC)):
+        match = pattern.search(text)
+        if match:
+            return f"{name}@{match[1]}" if match[1] else name
+    return ""
+
+
+def read_build(path: str) -> Build | LibraryBuild:
+    """Read an image or a library. Raises ImageError, whose message is a clause about the file."""
+    try:
+        content = read_regular(path, LARGEST)
+    except NotReadError as error:
+        raise ImageError(error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ImageError(f"cannot be read: {reason}") from None
+    data = memoryview(content)
+    if bytes(data[:8]) == archive.MAGIC:
+        return LibraryBuild(path, data)
+    if bytes(data[:4]) == MAGIC:
+        return Build(path, read_elf(data), regions_beside(path))
+    return Build(path, read_raw(data))
+
+
+MOST_CODE = 2**25
+"""Bytes of members of a library that are read."""
+
+
+class LibraryBuild:
+    """What a library tells: its members read as images of files that are not linked."""
+
+    def __init__(self, path: str, data: memoryview) -> None:
+        """Read the members. Raises ImageError."""
+        self.path = path
+        self.members = 0
+        """Files in it."""
+        self.compilers: tuple[Compiler, ...] = ()
+        """What compilers wrote into them, each once."""
+        self.registrations: tuple[str, ...] = ()
+        """Operators of TensorFlow Lite Micro whose kernels it has."""
+        self.attributes = Attributes({})
+        """Attributes of the first of its files."""
+        functions: dict[str, Code] = {}
+        compilers: dict[str, Compiler] = {}
+        operators: set[str] = set()
+        left = len(data) + MOST_CODE
+        for member in archive.members(data):
+            if bytes(member.data[:4]) != MAGIC:
+                continue
+            left -= len(member.data)
+            if left < 0:
+                raise ImageError("its members have more bytes than the file")
+            build = Build(member.name, read_elf(member.data))
+            self.members += 1
+            functions |= functions_of(build.image)
+            compilers |= {compiler.text: compiler for compiler in build.compilers}
+            operators |= set(filter(None, map(registered_operator, build.image.functions)))
+            if not self.attributes.values:
+                self.attributes = build.attributes
+        self.compilers = tuple(compilers.values())
+        self.registrations = tuple(sorted(operators))
+        self.library: LibraryUse | None = use_of(functions, inlined=False, archive=True)
+        """CMSIS-NN in it."""
+
+    @property
+    def reference(self) -> bool:
+        """Whether it has kernels of TensorFlow Lite Micro and no function of CMSIS-NN."""
+        return bool(self.registrations) and self.library is None

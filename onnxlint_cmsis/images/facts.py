@@ -1,0 +1,178 @@
+"""All that is known of a build as rows: what, how surely, and what in the file tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.images.build import Build, Compiler, LibraryBuild
+from onnxlint_cmsis.images.library_use import LibraryUse
+from onnxlint_cmsis.images.memory_use import region_name
+from onnxlint_cmsis.images.runtime_use import RuntimeUse
+
+SURE, MAY = "sure", "may"
+SHOWN = 3
+"""Functions that a sentence names."""
+Value = str | int | bool | list[str] | dict[str, object]
+
+
+class Fact(NamedTuple):
+    """One thing that a file tells."""
+
+    key: str
+    """Name for programs."""
+    value: Value
+    """The value for programs."""
+    text: str
+    """The value for people."""
+    certainty: str
+    """`sure` where it follows from the bytes, `may` where a name or a habit tells it."""
+    evidence: str
+    """What in the file tells it."""
+
+
+def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
+    """All facts of an image or a library, in the order in which people ask for them."""
+    if isinstance(build, LibraryBuild):
+        return (*_target(build), *_compilers(build.compilers), *_library(build.library, 0), *_kernels_of(build))
+    return (
+        *_target(build),
+        *_compilers(build.compilers),
+        *_library(build.library, len(build.image.symbols)),
+        *_runtime(build),
+        *_models(build),
+        *_memory(build),
+    )
+
+
+def _target(build: Build | LibraryBuild) -> Iterator[Fact]:
+    attributes = build.attributes
+    if not attributes.architecture and not attributes.cpu:
+        return
+    told = "cpu" if len(attributes.cores) == 1 else "architecture"
+    value = attributes.cores[0] if told == "cpu" else attributes.architecture
+    text = value if told == "cpu" else f"{value} ({' or '.join(attributes.cores)})"
+    yield Fact(told, value, text, SURE, f".ARM.attributes: Tag_CPU_name {attributes.cpu or '-'}")
+
+
+def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:
+    if compilers:
+        texts = [compiler.text for compiler in compilers]
+        yield Fact("compilers", texts, "; ".join(texts), SURE, ".comment, not for single files")
+
+
+def _library(library: LibraryUse | None, symbols: int) -> Iterator[Fact]:
+    if library is None:
+        if symbols:
+            yield Fact("cmsis_nn", [], "no function", SURE, f"{symbols:,} symbols, none of them CMSIS-NN's")
+        return
+    names = sorted(library.functions)
+    yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:SHOWN])}")
+    mve, smlad, every = library.instructions
+    if library.isa:
+        seen = f"{mve:,} instructions of MVE and {smlad:,} SMLAD among {every:,} in those functions"
+        yield Fact("cmsis_nn_isa", library.isa.value, library.isa.value.upper(), SURE, seen)
+    yield _release(library)
+    large = library.large_frames
+    if large:
+        name, taken, most = large[0]
+        seen = f"{name} takes {taken:,} bytes of stack, optimized {most:,} at most"
+        yield Fact("cmsis_nn_optimized", False, "CMSIS-NN is not optimized (-O0)", SURE, seen)
+    elif library.telling_frames:
+        frame = max(library.functions[name].frame for name in library.telling_frames)
+        seen = f"{len(library.telling_frames)} functions take {frame:,} bytes of stack or less"
+        yield Fact("cmsis_nn_optimized", True, "CMSIS-NN is optimized (-O1 or more)", SURE, seen)
+    if library.copying:
+        told = [f"{name} ({count} calls)" for name, count in library.copying]
+        yield Fact(
+            "cmsis_nn_memcpy", [name for name, _ in library.copying], "inner loops call memcpy", SURE,
+            f"calls of memcpy in {and_more(told, SHOWN)}",
+        )  # fmt: skip
+
+
+def _release(library: LibraryUse) -> Fact:
+    known = library.releases
+    if not known:
+        return Fact("cmsis_nn_releases", [], "none of those that are known", MAY, "functions and calls fit no release")
+    text = known[0] if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return Fact("cmsis_nn_releases", [*known], text, MAY if library.inlined else SURE, "its functions and their calls")
+
+
+def _kernels_of(build: LibraryBuild) -> Iterator[Fact]:
+    if build.registrations:
+        operators = [*build.registrations]
+        yield Fact("operators_linked", operators, f"kernels of {len(operators)} operators", SURE, "tflite::Register_*")
+        kernels = "reference" if build.reference else "cmsis_nn"
+        text = "reference code, no CMSIS-NN" if build.reference else "with CMSIS-NN"
+        # another library may have CMSIS-NN
+        yield Fact("kernels", kernels, text, MAY if build.reference else SURE, f"{build.members} objects")
+
+
+def _runtime(build: Build) -> Iterator[Fact]:
+    runtime = build.runtime
+    if runtime is None:
+        return
+    yield Fact("runtime", runtime.name, runtime.name, SURE, runtime.evidence)
+    if runtime.since:
+        yield Fact("runtime_since", runtime.since, f"{runtime.since} or later", MAY, "names that it has since then")
+    if build.reference:
+        yield Fact("kernels", "reference", "reference code, no CMSIS-NN", SURE, "no symbol of CMSIS-NN")
+    elif runtime.kernels:
+        sure = build.library is not None
+        text = "CMSIS-NN" if runtime.kernels == "cmsis_nn" else "reference code"
+        file = next(name for name in runtime.kernel_files if ("cmsis_nn" in name) == (runtime.kernels == "cmsis_nn"))
+        yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{file}'")
+    yield from _operators(runtime)
+
+
+def _operators(runtime: RuntimeUse) -> Iterator[Fact]:
+    if runtime.every:
+        yield Fact("operators", "all", "all", SURE, "AllOpsResolver")
+        return
+    if runtime.registered is not None:
+        names = [*runtime.registered]
+        yield Fact("operators", names, ", ".join(names) or "none", SURE, "calls of tflite::Register_*")
+    unused = sorted({*runtime.linked} - {*(runtime.registered or ())}) if runtime.registered is not None else []
+    if unused:
+        yield Fact("operators_linked", unused, ", ".join(unused), SURE, "in the image, and no code calls them")
+    if runtime.resolver is not None:
+        evidence = f"_ZTVN6tflite22MicroMutableOpResolverILj{runtime.resolver}EEE"
+        yield Fact("resolver", runtime.resolver, f"room for {runtime.resolver} operators", SURE, evidence)
+
+
+def _models(build: Build) -> Iterator[Fact]:
+    for model in build.models:
+        section = build.image.section_at(model.address)
+        where = region_name(section, model.address) if build.image.addressed else "?"
+        value: dict[str, object] = {
+            "name": model.label,
+            "address": model.address,
+            "size": len(model.data),
+            "sha256": model.sha256,
+            "symbol": model.symbol,
+        }
+        told = f"at byte {model.address:,}"
+        if build.image.addressed:
+            value |= {"memory": where, "aligned": model.aligned}
+            told = f"at 0x{model.address:08x} in {where}, aligned to {model.aligned}"
+        text = f"{model.label}, {len(model.data):,} bytes {told}"
+        yield Fact("model", value, text, SURE, f"its mark and the structure behind it, in {model.section}")
+
+
+def _memory(build: Build) -> Iterator[Fact]:
+    memory = build.memory
+    if memory is None:
+        return
+    for arena in memory.arenas:
+        value: dict[str, object] = {"symbol": arena.symbol, "size": arena.size, "address": arena.address}
+        value["aligned"] = arena.aligned
+        text = f"{arena.symbol}, {arena.size:,} bytes aligned to {arena.aligned}"
+        yield Fact("arena", value, text, MAY, f"its name; its size is sure ({arena.section})")
+    yield Fact("ram", memory.ram, f"{memory.ram:,} bytes", SURE, "writable sections")
+    yield Fact("flash", memory.flash, f"{memory.flash:,} bytes", SURE, "sections with content")
+    for region in memory.regions:
+        fields: dict[str, object] = {"name": region.name, "address": region.address, "size": region.size}
+        fields["writable"] = region.writable
+        text = f"{region.name} at 0x{region.address:08x}, {region.size:,} bytes"
+        yield Fact("region", fields, text, SURE, "the map file beside it")

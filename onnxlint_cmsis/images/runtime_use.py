@@ -1,0 +1,168 @@
+"""The runtime within an image: which, how old at least, the operators that it registers, whose kernels it links."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.images.image import Image, Section
+from onnxlint_cmsis.images.thumb import branch_offset
+
+RESOLVER = re.compile(r"_ZTVN6tflite22MicroMutableOpResolverILj(\d+)EEE$")
+"""Table of virtual functions of `tflite::MicroMutableOpResolver<N>`."""
+REGISTER = re.compile(r"_ZN6tflite(?:3ops5micro)?(\d+)(Register_[A-Z0-9_]+)")
+"""`tflite::Register_CONV_2D()`, with the length of the name in front; before 2022 in `tflite::ops::micro`."""
+VARIANTS = re.compile(r"(?:_(?:INT4|INT8|INT16|INT8REF|INT32|FLOAT32|REF))+$")
+"""Ends of registrations that take fewer types than the operator has."""
+PARSER = re.compile(r"_ZN6tflite(\d+)(Parse[A-Za-z0-9]+)")
+KERNEL_FILE = re.compile(rb"[\w./\\+-]*micro[/\\]kernels[/\\](?:\w+[/\\])?\w+\.(?:cc|cpp)")
+SINCE = (
+    ("SetAlternateProfiler", "2024-12-10"),
+    ("MicroInterpreterGraph", "2023-09-11"),
+    ("TFLMRegistration", "2023-05-18"),
+)
+"""Names in TensorFlow Lite Micro with the day on which each came."""
+TEXTS = (
+    (b"Failed to get registration from op code", "tflm"),
+    (b"Didn't find op for builtin opcode", "tflm"),
+    (b"Failed to resize buffer. Requested: ", "tflm"),
+)
+"""Messages that a runtime prints."""
+PREFIXES = (("_ZN10executorch", "executorch"), ("_ZN5torch8executor", "executorch"), ("tvmgen_", "tvm"))
+"""Beginnings of names of runtimes beside TensorFlow Lite Micro."""
+MOST_TEXT = 2**26
+"""Bytes that are searched for messages."""
+MOST_FILES = 500
+
+LIBRARY_FUNCTIONS = {
+    "CONV_2D": ("arm_convolve",),
+    "DEPTHWISE_CONV_2D": ("arm_depthwise_conv",),
+    "FULLY_CONNECTED": ("arm_fully_connected", "arm_vector_sum", "arm_convolve_1x1"),
+    "AVERAGE_POOL_2D": ("arm_avgpool",),
+    "MAX_POOL_2D": ("arm_max_pool",),
+    "SOFTMAX": ("arm_softmax",),
+    "SVDF": ("arm_svdf",),
+    "ADD": ("arm_elementwise_add",),
+    "MUL": ("arm_elementwise_mul",),
+}
+"""Operators whose kernels call CMSIS-NN in every revision, with the beginnings of what they call."""
+
+
+class RuntimeUse(NamedTuple):
+    """A runtime in an image."""
+
+    name: str
+    """`tflm`, `executorch` or `tvm`."""
+    evidence: str
+    """What tells it, for people."""
+    by_symbols: bool
+    """Whether names tell it, and not texts alone."""
+    since: str = ""
+    """Day since which TensorFlow Lite Micro has what is in the image; empty where nothing tells."""
+    registered: tuple[str, ...] | None = None
+    """Operators that the application registers; None where the image does not tell."""
+    linked: tuple[str, ...] = ()
+    """Operators whose registration is in the image, called or not."""
+    resolver: int | None = None
+    """Operators that the resolver has room for; None where nothing tells."""
+    every: bool = False
+    """Whether it registers all operators there are (AllOpsResolver)."""
+    kernel_files: tuple[str, ...] = ()
+    """Sources of kernels whose names are in the image."""
+
+    @property
+    def kernels(self) -> str:
+        """`cmsis_nn` or `reference`, as far as names of sources tell; empty where they do not."""
+        names = [re.split(r"kernels[/\\]", file, maxsplit=1)[-1] for file in self.kernel_files]
+        if any(name.startswith("cmsis_nn") for name in names):
+            return "cmsis_nn"
+        telling = ("conv.cc", "depthwise_conv.cc", "fully_connected.cc", "softmax.cc", "svdf.cc", "pooling.cc")
+        return "reference" if any(name in telling for name in names) else ""
+
+
+def runtime_use(image: Image) -> RuntimeUse | None:
+    """The runtime in an image; None where nothing tells of one."""
+    files = tuple(dict.fromkeys(_kernel_files(image)))
+    if any(name.startswith("_ZN6tflite") for name in image.names):
+        return _tflm(image)._replace(kernel_files=files)
+    for name in image.names:
+        for prefix, runtime in PREFIXES:
+            if name.startswith(prefix):
+                return RuntimeUse(runtime, f"symbol {name}", True)
+    for section in _texts(image):
+        for text, runtime in TEXTS:
+            if bytes(section.data).find(text) >= 0:
+                return RuntimeUse(runtime, f"the text '{text.decode()}'", False, kernel_files=files)
+    return RuntimeUse("tflm", f"the text '{files[0]}'", False, kernel_files=files) if files else None
+
+
+def _texts(image: Image) -> Iterator[Section]:
+    left = MOST_TEXT
+    for section in image.sections:
+        if section.loaded and len(section.data) <= left:
+            left -= len(section.data)
+            yield section
+
+
+def _kernel_files(image: Image) -> Iterator[str]:
+    count = 0
+    for section in _texts(image):
+        for line in re.finditer(rb"[\x20-\x7e]{1,400}?\.(?:cc|cpp)\x00", section.data):
+            file = KERNEL_FILE.search(line[0])
+            if file and count < MOST_FILES:
+                count += 1
+                yield file[0].decode("ascii", "replace").replace("\\", "/")
+
+
+def _tflm(image: Image) -> RuntimeUse:
+    operators = {name: operator for name in image.names if (operator := registered_operator(name))}
+    room = [int(match[1]) for name in image.names if (match := RESOLVER.match(name))]
+    days = [day for name, day in SINCE if any(name in symbol for symbol in image.names)]
+    linked = tuple(sorted({*operators.values()}))
+    called: tuple[str, ...] | None = None
+    if operators and image.linked:
+        places = {
+            image.functions[name].address: operator for name, operator in operators.items() if name in image.functions
+        }
+        called = tuple(sorted(set(_called(image, places))))
+    every = any("AllOpsResolver" in name for name in image.names)
+    evidence = "symbols of tflite::"
+    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, max(room, default=None), every)
+
+
+def registered_operator(symbol: str) -> str:
+    """`CONV_2D` for `tflite::Register_CONV_2D_INT8()`; empty for other functions."""
+    match = REGISTER.match(symbol)
+    if not match:
+        return ""
+    length = int(match[1])
+    return VARIANTS.sub("", match[2][:length].removeprefix("Register_")) if length <= len(match[2]) else ""
+
+
+def _called(image: Image, places: dict[int, str]) -> Iterator[str]:
+    """Operators whose registration some code calls; `places` has each by its address."""
+    for section in image.sections:
+        if not section.executable or not section.data:
+            continue
+        for position, target in branches(section):
+            operator = places.get(target)
+            if operator and not _registers(image, section.address + position):
+                yield operator
+
+
+def _registers(image: Image, address: int) -> bool:
+    """Whether an address lies in a function that makes a registration, which may take its beginning from another."""
+    return any(start <= address < start + size for start, size in image.registrations)
+
+
+def branches(section: Section) -> Iterator[tuple[int, int]]:
+    """Place and target of all that reads as BL or B.W, at any half-word."""
+    data = section.data[: len(section.data) // 2 * 2]
+    halves = struct.unpack(f"<{len(data) // 2}H", data)
+    before = 0
+    for index, half in enumerate(halves):
+        if before & 0xF800 == 0xF000 and half & 0x9000 == 0x9000:
+            yield 2 * index - 2, section.address + 2 * index + 2 + branch_offset(before, half)
+        before = half

@@ -1,0 +1,186 @@
+"""Readers of images: ELF, archives, Intel HEX, UF2, plain bytes; models in them; damaged ones are refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.images.build import Build, LibraryBuild, read_build
+from onnxlint_cmsis.images.facts import facts_of
+from onnxlint_cmsis.images.image import ImageError
+from support.elf_writer import (
+    ElfSection,
+    ElfSymbol,
+    Function,
+    archive,
+    attributes,
+    elf,
+    intel_hex,
+    placed,
+    uf2,
+)
+from support.tflite_models import conv_model
+from support.tflite_writer import write
+
+FLASH, RAM = 0x0800_0000, 0x2000_0000
+MODEL = write(conv_model())
+FUNCTIONS = {
+    "arm_nn_mat_mult_nt_t_s8": Function(200, frame=148, smlad=16),
+    "arm_convolve_1x1_s8_fast": Function(64, calls={"arm_nn_mat_mult_nt_t_s8": 1}),
+    "_ZN6tflite16Register_CONV_2DEv": Function(16),
+    "_ZN6tflite16Register_SOFTMAXEv": Function(16),
+    "main": Function(64, calls={"_ZN6tflite16Register_CONV_2DEv": 1}),
+}
+
+
+def firmware(
+    functions: dict[str, Function] | None = None, *, model_at: int = FLASH + 0x8000, ram: bool = False
+) -> bytes:
+    """An image for a Cortex-M4 with a model, an arena and a resolver for two operators."""
+    text, places = placed(functions or FUNCTIONS, FLASH)
+    sizes = {name: function.size for name, function in (functions or FUNCTIONS).items()}
+    start = RAM + 0x1000 if ram else FLASH + 0x8000
+    sections = [
+        ElfSection(".text", FLASH, text, "rx"),
+        ElfSection(".data" if ram else ".rodata", start, bytes(model_at - start) + MODEL, "rw" if ram else "r"),
+        ElfSection(".bss", RAM, b"", "rw", 4096, 8),
+        ElfSection(".ARM.attributes", 0, attributes({5: "7E-M", 6: 13, 10: 6}), "-"),
+        ElfSection(".comment", 0, b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0", "-"),
+    ]
+    symbols = [ElfSymbol(name, places[name], sizes[name]) for name in places]
+    symbols += [
+        ElfSymbol("g_model", model_at, len(MODEL), "object"),
+        ElfSymbol("_ZN12_GLOBAL__N_112tensor_arenaE", RAM + 16, 2048, "object", local=True),
+        ElfSymbol("_ZTVN6tflite22MicroMutableOpResolverILj2EEE", FLASH + 4, 16, "object"),
+    ]
+    return elf(sections, symbols)
+
+
+def told(path: Path, content: bytes) -> dict[str, object]:
+    """Facts of a file by key."""
+    path.write_bytes(content)
+    return {fact.key: fact.value for fact in facts_of(read_build(str(path)))}
+
+
+def test_an_elf_tells_its_build(tmp_path: Path) -> None:
+    facts = told(tmp_path / "app.elf", firmware())
+    assert facts["architecture"] == "Armv7E-M"
+    assert facts["compilers"] == ["GCC: (15:12.2.rel1-1) 12.2.1 20221205"]
+    assert facts["cmsis_nn"] == ["arm_convolve_1x1_s8_fast", "arm_nn_mat_mult_nt_t_s8"]
+    assert facts["cmsis_nn_isa"] == "dsp"
+    assert facts["runtime"] == "tflm"
+    assert facts["operators"] == ["CONV_2D"]
+    assert facts["operators_linked"] == ["SOFTMAX"]
+    assert facts["resolver"] == 2
+    model = facts["model"]
+    assert isinstance(model, dict)
+    assert (model["name"], model["size"], model["memory"], model["aligned"]) == (
+        "g_model.tflite", len(MODEL), "flash", 16
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("address", [FLASH + 0x8001, FLASH + 0x8004])
+def test_where_a_model_begins_is_told(address: int, tmp_path: Path) -> None:
+    model = told(tmp_path / "app.elf", firmware(model_at=address))["model"]
+    assert isinstance(model, dict)
+    assert model["aligned"] == {1: 1, 4: 4}[address & 7]
+
+
+def test_a_model_that_is_not_const_lies_in_ram(tmp_path: Path) -> None:
+    model = told(tmp_path / "app.elf", firmware(model_at=RAM + 0x1000, ram=True))["model"]
+    assert isinstance(model, dict)
+    assert model["memory"] == "RAM"
+
+
+@pytest.mark.parametrize(("suffix", "wrap"), [("hex", intel_hex), ("uf2", uf2), ("bin", lambda _at, data: data)])
+def test_files_for_a_programmer_show_their_models(suffix: str, wrap: object, tmp_path: Path) -> None:
+    noise = random.Random(1).randbytes(1024)
+    content = wrap(FLASH, noise + MODEL + noise)  # type: ignore[operator]
+    path = tmp_path / f"app.{suffix}"
+    path.write_bytes(content)
+    build = read_build(str(path))
+    assert isinstance(build, Build)
+    assert build.image.form == suffix
+    (model,) = build.models
+    assert model.data == MODEL
+    assert model.address == 1024 + (FLASH if suffix != "bin" else 0)
+
+
+def test_a_library_tells_its_functions_and_kernels(tmp_path: Path) -> None:
+    text, _ = placed({"arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16)}, 0)
+    member = elf(
+        [ElfSection(".text", 0, text, "rx"), ElfSection(".ARM.attributes", 0, attributes({5: "7E-M", 6: 13}), "-")],
+        [ElfSymbol("arm_nn_mat_mult_nt_t_s8", 0, 200), ElfSymbol("_ZN6tflite16Register_CONV_2DEv", 0, 8)],
+        kind=1,
+    )
+    path = tmp_path / "lib.a"
+    path.write_bytes(archive({"arm_nn_mat_mult_nt_t_s8.o": member, "a_very_long_name_of_a_member.o": member}))
+    build = read_build(str(path))
+    assert isinstance(build, LibraryBuild)
+    assert build.members == 2
+    assert build.registrations == ("CONV_2D",)
+    assert build.library is not None
+    assert build.library.isa == "dsp"
+
+
+def test_extract_writes_the_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "app.elf"
+    path.write_bytes(firmware())
+    assert main(["image", str(path), "--extract", str(tmp_path / "out"), "--output-format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["extracted"] == [str(tmp_path / "out" / "g_model.tflite")]
+    assert (tmp_path / "out" / "g_model.tflite").read_bytes() == MODEL
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (firmware()[:40], "within the header"),
+        (firmware()[:-100], "section headers"),
+        (firmware().replace(b"\x7fELF\x01", b"\x7fELF\x02", 1), "64 bits"),
+        (firmware().replace(bytes([40, 0, 1, 0]), bytes([62, 0, 1, 0]), 1), "machine 62"),
+        (b"!<arch>\n" + b"x" * 80, "no header of a member at byte 8"),
+        (b":1\n", "line 1 is no record"),
+    ],
+)
+def test_damaged_images_are_refused(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "app.elf"
+    path.write_bytes(content)
+    with pytest.raises(ImageError, match=said):
+        read_build(str(path))
+
+
+def test_a_damaged_image_ends_the_command_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "app.elf"
+    path.write_bytes(firmware()[:40])
+    assert main(["image", str(path)]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_damage_brings_an_internal_error_or_takes_long(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "app.elf"
+    sources = [firmware(), archive({"a.o": firmware(), "b.o": firmware()}), intel_hex(FLASH, MODEL), uf2(FLASH, MODEL)]
+    read = refused = 0
+    for _ in range(60):
+        content = bytearray(chance.choice(sources))
+        for _ in range(chance.randint(1, 8)):
+            position = chance.randrange(len(content))
+            damage = chance.choice((b"\xff", b"\0\0\0\x80", b"\x7f\xff\xff\xff"))
+            content[position : position + len(damage)] = damage
+        path.write_bytes(bytes(content[: chance.choice((len(content), chance.randrange(len(content))))]))
+        started = time.perf_counter()
+        try:
+            facts_of(read_build(str(path)))
+            read += 1
+        except ImageError:
+            refused += 1
+        assert time.perf_counter() - started < 5
+    assert read
+    assert refused
