@@ -4,8 +4,8 @@
 
 DIR has `Include` and `Source`; folders behind further `:` are searched for headers. gcc makes an object of every file
 at -O0 for three instruction sets, those for floats left out, and the package's own reader of images reads it: calls
-that leave a file are those that the linker has to fill in. For the releases of `--frames` optimized objects give the most stack that a function takes
-when it is optimized, and -O0 the least that it takes when it is not.
+that leave a file are those that the linker has to fill in. For the releases of `--frames` optimized objects give the
+most stack that a function takes when it is optimized, and -O0 the least that it takes when it is not.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ FAMILIES = {
     "4": "what a runtime does",
     "5": "quantization",
     "6": "RAM, flash and stack",
+    "7": "the build of the firmware",
 }
 """What the first digit of a code says."""
 

@@ -33,8 +33,8 @@ from support.tflite_writer import write
 PACKAGE = ROOT / "onnxlint_cmsis"
 
 ROOMS = (
-    "ground", "cmsis_nn", "timing", "model", "operators", "formats", "lower", "runtimes", "images", "analysis", "checks",
-    "config", "fixers", "output", "cli", "fleet", "__main__",
+    "ground", "cmsis_nn", "timing", "model", "operators", "formats", "lower", "runtimes", "images", "analysis",
+    "checks", "config", "fixers", "output", "cli", "fleet", "__main__",
 )  # fmt: skip
 """From the ground up: a file may import from its room and from those below it."""
 

@@ -108,10 +108,10 @@ class ModelAnalysis:
         self.line = 1
         """Line of a C file on which the array begins that holds the model; 1 for a file of its own."""
         if data is None and file_of(path) != path:
-            from onnxlint_cmsis.formats.c_arrays import array_at
+            from onnxlint_cmsis.formats.held import held_model
 
-            array = array_at(path)
-            data, self.line = array.read(), array.line
+            held = held_model(path)
+            data, self.line = held.data, held.line
         self._data = data
         self._loaded: LoadedFile | None = None
         if graph is None:

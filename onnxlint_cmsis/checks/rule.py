@@ -41,6 +41,10 @@ class RuleScope(str, Enum):
     """One `RamNeed`: what a model needs on a target, and what is there."""
     FLASH = "flash"
     """One `FlashNeed`: what the constants of a model need on a target, and what is there."""
+    IMAGE = "image"
+    """One `ImageSubject`: a firmware image or a library, with what is set for it."""
+    DEPLOYMENT = "deployment"
+    """One `Deployment`: a model in a firmware image."""
 
 
 class Example(NamedTuple):

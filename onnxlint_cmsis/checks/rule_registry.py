@@ -73,6 +73,20 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
         ),
         RuleScope.RAM: ("does_not_fit_ram",),
         RuleScope.FLASH: ("does_not_fit_flash",),
+        RuleScope.IMAGE: (
+            "library_not_optimized",
+            "reference_kernels",
+            "memcpy_in_kernels",
+            "extension_not_used",
+            "build_differs",
+            "unused_operators",
+        ),
+        RuleScope.DEPLOYMENT: (
+            "arena_size",
+            "operator_not_registered",
+            "model_placement",
+            "another_model",
+        ),
         RuleScope.FILE: (
             "unreadable_file",
             "not_a_model",

@@ -10,7 +10,8 @@ import os
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from onnxlint_cmsis.config.files import make_settings, settings_of
-from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, file_of, is_c, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
@@ -143,11 +144,12 @@ def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, b
 def _file_named(path: str | os.PathLike[str]) -> str:
     """The path, with the name of the array where it is a C file. Raises ModelError."""
     name = os.fspath(path)
-    if not is_c(file_of(name)):
+    if not is_held(name):
         return name
-    from onnxlint_cmsis.formats.c_arrays import model_named
-
-    return model_named(name)
+    try:
+        return held_model(name).path
+    except ModelError as error:
+        raise ModelError(error.kind, f"{name}: {error.message}") from None
 
 
 def _settings(path: str, given: SettingValues) -> Settings:

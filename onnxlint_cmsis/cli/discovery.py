@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.format import file_of, is_c, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import file_of, is_c, is_image, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -35,12 +36,10 @@ def standard_input(name: str = STDIN_NAME) -> Piped:
         data = read_stream(sys.stdin.buffer, MODEL, "standard input")
     except NotReadError as error:
         raise UsageError(f"standard input {error.strerror}") from None
-    if is_c(file_of(name)):
-        from onnxlint_cmsis.formats.c_arrays import array_at
-
+    if is_held(name):
         try:
-            array = array_at(name, data)
-            return Piped(array.within(file_of(name)), array.read())
+            held = held_model(name, data)
+            return Piped(held.path, held.data)
         except ModelError as error:
             raise UsageError(f"{name}: {error.message}") from None
     form = marked_format(data) if name == STDIN_NAME else None
@@ -94,7 +93,14 @@ def discover(
 
 
 def models_of(path: str) -> list[str]:
-    """The names of the models in a file that is named: its arrays where it is C, else the file itself."""
+    """The names of the models in a file that is named: its arrays where it is C, else the file itself.
+
+    Of a firmware image they are those inside, and the image behind them.
+    """
+    if is_image(path):
+        from onnxlint_cmsis.images.held_models import names_in
+
+        return [*names_in(path), path]
     return _models_in(path) or [path]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.selection import adjust, enabled, fixable
-from onnxlint_cmsis.formats.format import ONNX, file_of, part
+from onnxlint_cmsis.formats.format import ONNX, file_of, is_image, part
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -49,6 +49,12 @@ def lint_file(
     from onnxlint_cmsis.analysis.verdict import not_analysed
 
     try:
+        if data is None and is_image(path):
+            from onnxlint_cmsis.cli.firmware import lint_firmware
+
+            firmware = lint_firmware(path, settings)
+            if firmware is not None:
+                return firmware
         model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
         from onnxlint_cmsis.checks.facts import FileProblem
@@ -70,8 +76,8 @@ def lint_file(
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and _can_fix(model):
         layers = list(map(Promises(model, settings, data).marked, layers))
-    fit = _fit(model)
-    findings = [*_problems(graph), *layers, *sized.findings, *fit.findings]
+    fit, deployed = _fit(model), _deployed(model, settings)
+    findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
     from onnxlint_cmsis.analysis.coverage import summarize
@@ -86,6 +92,7 @@ def lint_file(
             *model.notes(", ".join(opened)),
             *unchecked,
             *fit.notes,
+            *deployed.notes,
         ),
         left_out=unchecked,
         line=model.line,
@@ -202,6 +209,15 @@ def _fit(model: ModelAnalysis) -> _Fit:
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
     return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)
+
+
+def _deployed(model: ModelAnalysis, settings: Settings) -> _Fit:
+    """The model in its firmware, where it is in an image or the settings name one."""
+    if not (settings.firmware or is_image(file_of(model.path))):
+        return _Fit()
+    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes
+
+    return _Fit(tuple(deployment_findings(model, settings)), deployment_notes(model, settings))
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:

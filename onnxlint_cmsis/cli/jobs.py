@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.config.selection import adjust, fixable
-from onnxlint_cmsis.formats.format import file_of, format_of, part
+from onnxlint_cmsis.formats.format import file_of, format_of, is_image, part
 from onnxlint_cmsis.ground.atomic_write import remove_leftovers, write_bytes
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -120,7 +120,9 @@ def fix_one(job: Job) -> Linted:
     form = format_of(job.path)
     missing = f"{form.suffix} files are not fixed: {form.unfixed}"
     if file_of(job.path) != job.path:
-        missing = f"arrays of C files are not fixed: fix the {form.suffix} file, and make the array again"
+        what = "models in images" if is_image(file_of(job.path)) else "arrays of C files"
+        again = "build" if is_image(file_of(job.path)) else "make the array"
+        missing = f"{what} are not fixed: fix the {form.suffix} file, and {again} again"
     elif form.editor and form.prover:
         runtime: ProofRuntime = part(form.prover)
         missing = runtime.missing()

@@ -51,7 +51,7 @@ def run(argv: list[str]) -> int:
         _print("".join(f"{printable(path)}\n" for path in discovered.files))
         return least
     mode = _mode(args)
-    files = _distinct(discovered.files) if mode else discovered.files
+    files = _with_firmware(_distinct(discovered.files) if mode else discovered.files, settings)
     _check_outputs(args, files)
     jobs = [_job(path, settings, args)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
@@ -61,6 +61,17 @@ def run(argv: list[str]) -> int:
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     _check_baselines(jobs)
     return _report(args, _lint(args, jobs), leading, least)
+
+
+def _with_firmware(paths: tuple[str, ...], settings: Configuration) -> tuple[str, ...]:
+    """The files, and the firmware that their settings name behind them."""
+    named = {settings.settings_for(path).firmware for path in paths if path != STDIN} - {""}
+    if not named:
+        return paths
+    from onnxlint_cmsis.images.held_models import newest_build
+
+    images = [os.path.relpath(newest_build(name).path) for name in sorted(named)]
+    return tuple(dict.fromkeys((*paths, *images)))
 
 
 def _mode(args: argparse.Namespace) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.c_arrays import array_at
 from onnxlint_cmsis.formats.format import file_of, format_of, is_c, part
+from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL
 from onnxlint_cmsis.ground.git_repository import GitError, repository_of
@@ -65,12 +65,11 @@ def _version(text: str, stack: contextlib.ExitStack) -> Version:
 
 def _of_file(text: str) -> Version:
     """A file, or an array of a C file. Raises UsageError for C without a model, or with several."""
-    if not is_c(file_of(text)):
+    if not is_held(text):
         return Version(text, text, text, None)
     try:
-        array = array_at(text)
-        name = array.within(file_of(text))
-        return Version(text, name, name, array.read())
+        held = held_model(text)
+        return Version(text, held.path, held.path, held.data)
     except ModelError as error:
         raise UsageError(f"{text}: {error.message}") from None
 
@@ -81,10 +80,10 @@ def of_commit(repository: Repository, commit: str, path: str, stack: contextlib.
     Raises GitError.
     """
     data = repository.content(f"{commit}:{file_of(path)}", Path())
-    if is_c(file_of(path)):
+    if is_held(path):
         try:
-            array = array_at(path, data)
-            path, data = array.within(file_of(path)), array.read()
+            held = held_model(path, data)
+            path, data = held.path, held.data
         except ModelError as error:
             raise GitError(error.message) from None
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="onnxlint-cmsis-version-"))

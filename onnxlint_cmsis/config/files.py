@@ -15,7 +15,7 @@ from onnxlint_cmsis.config.converted import Place
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.kinds import SETTING_KINDS, setting_of
 from onnxlint_cmsis.config.settings import KEYS, Settings
-from onnxlint_cmsis.formats.format import ONNX, Format, format_of
+from onnxlint_cmsis.formats.format import ONNX, Format, file_of, format_of, is_image
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -51,6 +51,8 @@ class SettingsLayer(NamedTuple):
     """Key name to raw value."""
     configured: frozenset[str] = frozenset()
     """Keys of the command line that `--config KEY=VALUE` gives, not an option."""
+    releases: tuple[str, ...] = ()
+    """Releases that firmware can be of; the value of `release` is the newest of them."""
 
     def origin_of(self, name: str) -> str:
         """Where a key's value is from: the file, `command line`, or `--config`."""
@@ -182,19 +184,20 @@ class Configuration:
         self._named = config
         self._isolated = isolated
         self._options = options
-        self._resolved: dict[tuple[Path, Format], Settings] = {}
+        self._resolved: dict[tuple[Path, Format, str], Settings] = {}
 
     def settings_for(self, path: str) -> Settings:
         """The settings a file is linted with; ConfigError where its configuration is wrong."""
         folder, form = absolute(path).parent, format_of(path)
-        if (folder, form) not in self._resolved:
-            self._resolved[folder, form] = self._resolve(folder, form)
-        return self._resolved[folder, form]
+        image = file_of(path) if is_image(file_of(path)) else ""
+        if (folder, form, image) not in self._resolved:
+            self._resolved[folder, form, image] = self._resolve(folder, form, image)
+        return self._resolved[folder, form, image]
 
-    def _resolve(self, folder: Path, form: Format) -> Settings:
+    def _resolve(self, folder: Path, form: Format, image: str) -> Settings:
         path = None if self._isolated else Path(self._named) if self._named else nearest(folder)
-        layers = (read(path) if path else None, self._options)
-        return resolve_layers(tuple(layer for layer in layers if layer), form)
+        layers = tuple(layer for layer in (read(path) if path else None, self._options) if layer)
+        return resolve_layers((*firmware_layers(layers, image), *layers), form)
 
 
 def make_settings(path: str = "", /, **values: Unpack[SettingValues]) -> Settings:
@@ -209,7 +212,34 @@ def settings_of(path: str, values: Mapping[str, object]) -> Settings:
     """The same from a dictionary, whose keys are checked here alone."""
     layer = SettingsLayer(ARGUMENTS, str(Path.cwd()), {name.replace("_", "-"): value for name, value in values.items()})
     refuse_unknown(layer)
-    return resolve_layers((layer,), format_of(path))
+    image = file_of(path) if is_image(file_of(path)) else ""
+    return resolve_layers((*firmware_layers((layer,), image), layer), format_of(path))
+
+
+def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[SettingsLayer, ...]:
+    """What firmware says, below what people say: the image that a model is in, or that the layers name.
+
+    Raises ConfigError where it is named and cannot be read.
+    """
+    named = next((layer for layer in reversed(layers) if layer.values.get("firmware")), None)
+    path = image
+    if named and not image:
+        path = str(_checked(_BY_NAME["firmware"], named.values["firmware"], named.origin_of("firmware"), named.root))
+    if not path:
+        return ()
+    from onnxlint_cmsis.images.held_models import newest_build
+    from onnxlint_cmsis.images.image import ImageError
+    from onnxlint_cmsis.images.settings import build_settings
+
+    try:
+        build = newest_build(path)
+    except ImageError as error:
+        if image:
+            return ()  # linting the image says so
+        origin = _key_at(named.origin_of("firmware"), _BY_NAME["firmware"]) if named else ""
+        raise ConfigError(f"{origin}: {path}: {error}") from None
+    told = build_settings(build)
+    return (SettingsLayer(build.path, "", told.values, releases=told.releases),)
 
 
 def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Settings:
@@ -244,7 +274,8 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
         origins["targets"] = origins["board"]
     origin = origins["targets"]
     try:
-        parsed = [parse_target(text, value["release"], value["compiler"]) for text in value["targets"]]
+        releases = _releases(layers, origins["release"]) or (value["release"],)
+        parsed = [parse_target(text, name, value["compiler"]) for text in value["targets"] for name in releases]
     except ValueError as error:
         raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
     specialized, fused = value["float-build"] == "default", value["float-contract"] == "fast"
@@ -252,8 +283,14 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     value["targets"] = tuple(dict.fromkeys(built))
     _check_devices(value, origins)
     named = {_BY_NAME[name].attribute: held for name, held in value.items()}
-    file = next((layer.origin for layer in layers if layer.origin not in (COMMAND_LINE, ARGUMENTS)), "")
+    own = (COMMAND_LINE, ARGUMENTS)
+    file = next((layer.origin for layer in layers if layer.origin not in own and layer.root), "")
     return Settings(**named, file=file, origins=origins, raw=raw)
+
+
+def _releases(layers: tuple[SettingsLayer, ...], origin: str) -> tuple[str, ...]:
+    """Releases that the firmware can be of which the release is taken from; none where people say it."""
+    return next((layer.releases for layer in layers if layer.releases and layer.origin == origin), ())
 
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:

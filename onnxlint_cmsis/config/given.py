@@ -27,6 +27,7 @@ class SettingValues(TypedDict, total=False):
     clock: Amount
     weights_in: Amount
     arena_in: Amount
+    firmware: str
     compiler: str
     assume: str
     float_weights: str

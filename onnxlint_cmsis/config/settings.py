@@ -159,6 +159,15 @@ class Settings:
         group=TARGETS,
         metavar="[CPU=]WHERE",
     )
+    firmware: str = setting(
+        "path",
+        "",
+        "Firmware that models run in: build/app.elf, or build/*.elf for the newest. It decides what is not set: CPU, "
+        "release, compiler, runtime; what contradicts it is a finding.",
+        option="--firmware",
+        group=TARGETS,
+        metavar="FILE",
+    )
     compiler: str = setting(
         "compiler",
         COMPILERS[0],

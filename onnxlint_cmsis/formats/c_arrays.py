@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from onnxlint_cmsis.formats.format import FORMATS, INSIDE, ONNX, array_in, file_of, is_c
+from onnxlint_cmsis.formats.format import FORMATS, INSIDE, ONNX, array_in, file_of
 from onnxlint_cmsis.formats.onnx.wire import WireError, fields
 from onnxlint_cmsis.ground.files import NotReadError, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -105,16 +105,6 @@ def names_in(path: str) -> list[str]:
         return [array.within(file_of(path)) for array in arrays_of(path) if array.is_named(array_in(path))]
     except ModelError:
         return [path]
-
-
-def model_named(path: str) -> str:
-    """The name of the model that a path means: that of the array where it is a C file. Raises ModelError."""
-    if not is_c(file_of(path)):
-        return path
-    try:
-        return array_at(path).within(file_of(path))
-    except ModelError as error:
-        raise ModelError(error.kind, f"{path}: {error.message}") from None
 
 
 def array_at(path: str, text: bytes | None = None) -> ModelArray:

@@ -150,8 +150,10 @@ ENDINGS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 """Those endings in a sentence."""
 C_SUFFIXES = (".h", ".hh", ".hpp", ".c", ".cc", ".cpp", ".cxx", ".ino")
 """Endings of C and C++ files, which may hold models as arrays (`c_arrays.py`)."""
+IMAGE_SUFFIXES = (".elf", ".axf", ".out", ".hex", ".uf2", ".bin", ".img")
+"""Endings of firmware images, which may hold models (`images/`)."""
 INSIDE = "::"
-"""Between a C file and the array in it, with the ending of what that holds: `model.cc::g_model.tflite`."""
+"""Between a C file or an image and a model in it, with the ending of that: `model.cc::g_model.tflite`."""
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
 """Folders a search does not enter unless they are named, like hidden ones: other people's models are in there."""
 
@@ -166,14 +168,19 @@ def is_c(name: str) -> bool:
     return name.lower().endswith(C_SUFFIXES)
 
 
+def is_image(name: str) -> bool:
+    """Whether a file is named like a firmware image."""
+    return name.lower().endswith(IMAGE_SUFFIXES)
+
+
 def file_of(path: str) -> str:
-    """The file that holds the model of a path: the C file of an array, else the path itself."""
+    """The file that holds the model of a path: the C file of an array, a firmware image, else the path itself."""
     file, inside, _ = path.rpartition(INSIDE)
-    return file if inside and is_c(file) else path
+    return file if inside and (is_c(file) or is_image(file)) else path
 
 
 def array_in(path: str) -> str:
-    """What a path names inside of a C file; empty where it names a file."""
+    """What a path names inside of a C file or an image; empty where it names a file."""
     return path[len(file_of(path)) + len(INSIDE) :]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from onnxlint_cmsis.cmsis_nn.targets import CPUS
 from onnxlint_cmsis.ground.files import NotReadError, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images import archive
-from onnxlint_cmsis.images.attributes import Attributes, read_attributes
+from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, Attributes, read_attributes
 from onnxlint_cmsis.images.elf import MAGIC, read_elf
 from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
 from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, library_use, use_of
@@ -19,6 +20,8 @@ from onnxlint_cmsis.images.raw import read_raw
 from onnxlint_cmsis.images.runtime_use import RuntimeUse, registered_operator, runtime_use
 from onnxlint_cmsis.images.thumb import Code
 
+ARMV7E_M = 13
+"""Tag_CPU_arch of an architecture that has the DSP extension always."""
 _GCC = re.compile(r"GCC: .*?\b(\d+\.\d+)\.\d+\b")
 _CLANG = re.compile(r"clang version (\d+\.\d+)")
 _ARMCLANG = re.compile(r"Arm Compiler.*? (\d+\.\d+)|armclang", re.IGNORECASE)
@@ -84,23 +87,34 @@ class Build:
     @property
     def cpu(self) -> str:
         """The core that code is judged for, with +nodsp or +nomve where CMSIS-NN is built so; empty where unknown."""
-        cores = self.attributes.cores
-        if not cores:
-            return ""
-        isa = self.library.isa if self.library else None
-        has = native_isa(cores[0])
-        if isa is None or isa is has:
-            return cores[0]
-        if has is Isa.MVE:
-            return cores[0] + ("+nomve" if isa is Isa.DSP else "+nomve+nodsp")
-        return cores[0] + ("+nodsp" if has is Isa.DSP and isa is Isa.SCALAR else "")
+        return _cpu(self.attributes, self.library)
+
+    @property
+    def extension(self) -> Isa | None:
+        """The extension that the image is built for, by its attributes; None where they do not tell."""
+        return _extension(self.attributes)
 
 
-def native_isa(core: str) -> Isa:
-    """The instruction set that a core has with every extension."""
-    from onnxlint_cmsis.cmsis_nn.releases import CPUS
+def _extension(attributes: Attributes) -> Isa | None:
+    if attributes.number(MVE_ARCH):
+        return Isa.MVE
+    architecture = attributes.number(CPU_ARCH)
+    if architecture == ARMV7E_M or attributes.number(DSP_EXTENSION):
+        return Isa.DSP
+    return Isa.SCALAR if architecture else None
 
-    return CPUS.get(core, Isa.SCALAR)
+
+def _cpu(attributes: Attributes, library: LibraryUse | None) -> str:
+    cores = attributes.cores
+    if not cores or cores[0] not in CPUS:
+        return ""
+    isa = library.isa if library and library.isa else _extension(attributes)
+    has = CPUS[cores[0]]
+    if isa is None or isa is has:
+        return cores[0]
+    if has is Isa.MVE:
+        return cores[0] + ("+nomve" if isa is Isa.DSP else "+nomve+nodsp")
+    return cores[0] + ("+nodsp" if has is Isa.DSP and isa is Isa.SCALAR else "")
 
 
 def _setting(text: str) -> str:
@@ -120,7 +134,11 @@ def read_build(path: str) -> Build | LibraryBuild:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ImageError(f"cannot be read: {reason}") from None
-    data = memoryview(content)
+    return build_from(path, memoryview(content))
+
+
+def build_from(path: str, data: memoryview) -> Build | LibraryBuild:
+    """Read what a file has. Raises ImageError."""
     if bytes(data[:8]) == archive.MAGIC:
         return LibraryBuild(path, data)
     if bytes(data[:4]) == MAGIC:
@@ -167,6 +185,16 @@ class LibraryBuild:
         self.registrations = tuple(sorted(operators))
         self.library: LibraryUse | None = use_of(functions, inlined=False, archive=True)
         """CMSIS-NN in it."""
+
+    @property
+    def cpu(self) -> str:
+        """As that of a Build."""
+        return _cpu(self.attributes, self.library)
+
+    @property
+    def extension(self) -> Isa | None:
+        """As that of a Build."""
+        return _extension(self.attributes)
 
     @property
     def reference(self) -> bool:

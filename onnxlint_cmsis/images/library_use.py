@@ -113,8 +113,8 @@ def table() -> FunctionTable:
 def frame_limit(function: str) -> int | None:
     """Bytes of stack that no optimized build of a function takes; None where the two cannot be told apart."""
     most, least = table().frames.get(function, (0, 0))
-    most = max(most, OFTEN) if least > 2 * OFTEN else most
-    return (most + least) // 2 if least > 1.5 * most + 64 else None
+    most = max(most, OFTEN) if least > 3 * OFTEN else most
+    return (most + least) // 2 if least > 2 * most + 128 else None
 
 
 def library_use(image: Image) -> LibraryUse | None:

@@ -59,10 +59,13 @@ def _fields(value: Any) -> Iterator[tuple[str, Any]]:
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""
 
-TAGS = {"0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization", "6": "memory"}
+TAGS = {
+    "0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization", "6": "memory",
+    "7": "build",
+}  # fmt: skip
 """Tag by the first digit of the code."""
 
-PRECISIONS = {"0": "very-high", "1": "very-high", "2": "high", "3": "high", "4": "high", "5": "high", "6": "high"}
+PRECISIONS = {"0": "very-high", "1": "very-high", **dict.fromkeys("234567", "high")}
 """Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
 read and never run."""
 

@@ -45,6 +45,7 @@ targets = ["cortex-m4", "cortex-m55+nomve"]
 api = "current"
 runtime = "direct"
 release = "6.0.0"
+firmware = ""
 compiler = "armclang"
 assume = "s16"
 float-weights = "packed"

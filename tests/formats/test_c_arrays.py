@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.formats.c_arrays import LARGEST, START, array_at, arrays_of, has_sign, model_named
+from onnxlint_cmsis.formats.c_arrays import LARGEST, START, array_at, arrays_of, has_sign
 from onnxlint_cmsis.formats.format import FORMATS, file_of, format_of
+from onnxlint_cmsis.formats.held import held_model
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.model.model_error import ModelError
 from support.c_sources import DECIMAL, HEX, array
@@ -94,11 +95,11 @@ def test_several_arrays_each_have_a_name_and_a_line() -> None:
 def test_a_name_is_taken_with_the_ending_and_without(tmp_path: Path, told: Told) -> None:
     path = tmp_path / "m.h"
     path.write_text(array("a", TFLITE) + array("b", TFLITE[:-1]))
-    assert model_named(f"{path}::b") == model_named(f"{path}::b.tflite") == f"{path}::b.tflite"
+    assert held_model(f"{path}::b").path == held_model(f"{path}::b.tflite").path == f"{path}::b.tflite"
     assert array_at(f"{path}::a").read() == TFLITE
     for name in (str(path), f"{path}::c"):
         with pytest.raises(ModelError) as error:
-            model_named(name)
+            held_model(name)
         told(error.value.message)
 
 

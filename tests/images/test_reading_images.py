@@ -24,41 +24,7 @@ from support.elf_writer import (
     placed,
     uf2,
 )
-from support.tflite_models import conv_model
-from support.tflite_writer import write
-
-FLASH, RAM = 0x0800_0000, 0x2000_0000
-MODEL = write(conv_model())
-FUNCTIONS = {
-    "arm_nn_mat_mult_nt_t_s8": Function(200, frame=148, smlad=16),
-    "arm_convolve_1x1_s8_fast": Function(64, calls={"arm_nn_mat_mult_nt_t_s8": 1}),
-    "_ZN6tflite16Register_CONV_2DEv": Function(16),
-    "_ZN6tflite16Register_SOFTMAXEv": Function(16),
-    "main": Function(64, calls={"_ZN6tflite16Register_CONV_2DEv": 1}),
-}
-
-
-def firmware(
-    functions: dict[str, Function] | None = None, *, model_at: int = FLASH + 0x8000, ram: bool = False
-) -> bytes:
-    """An image for a Cortex-M4 with a model, an arena and a resolver for two operators."""
-    text, places = placed(functions or FUNCTIONS, FLASH)
-    sizes = {name: function.size for name, function in (functions or FUNCTIONS).items()}
-    start = RAM + 0x1000 if ram else FLASH + 0x8000
-    sections = [
-        ElfSection(".text", FLASH, text, "rx"),
-        ElfSection(".data" if ram else ".rodata", start, bytes(model_at - start) + MODEL, "rw" if ram else "r"),
-        ElfSection(".bss", RAM, b"", "rw", 4096, 8),
-        ElfSection(".ARM.attributes", 0, attributes({5: "7E-M", 6: 13, 10: 6}), "-"),
-        ElfSection(".comment", 0, b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0", "-"),
-    ]
-    symbols = [ElfSymbol(name, places[name], sizes[name]) for name in places]
-    symbols += [
-        ElfSymbol("g_model", model_at, len(MODEL), "object"),
-        ElfSymbol("_ZN12_GLOBAL__N_112tensor_arenaE", RAM + 16, 2048, "object", local=True),
-        ElfSymbol("_ZTVN6tflite22MicroMutableOpResolverILj2EEE", FLASH + 4, 16, "object"),
-    ]
-    return elf(sections, symbols)
+from support.firmware_images import FLASH, MODEL, RAM, firmware
 
 
 def told(path: Path, content: bytes) -> dict[str, object]:

@@ -12,6 +12,18 @@ from typing import Any
 
 from onnxlint_cmsis.checks.rule import Example
 from onnxlint_cmsis.cli.main import main
+from support.elf_writer import Function
+from support.firmware_images import (
+    APPLICATION,
+    FLASH,
+    M55,
+    MODEL,
+    REGISTER_CONV,
+    REGISTER_SOFTMAX,
+    firmware,
+    registering,
+    with_library,
+)
 from support.models import text
 from support.planned_models import FITTING, LEAST, WASTING, chain, with_plan
 from support.pte_writer import PteWriter
@@ -116,7 +128,27 @@ def _finished(program: PteWriter, source: int, result: int) -> bytes:
     return program.data()
 
 
+M4_IMAGE = "an image for a Cortex-M4"
+SLOW = {"arm_nn_mat_mult_nt_t_s8": Function(4000, frame=3280, smlad=16)}
+COPYING = {"memcpy": Function(8), "arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16, calls={"memcpy": 8})}
+VECTORS = {"arm_nn_mat_mult_nt_t_s8": Function(200, mve=16)}
+IMAGES: Mapping[str, Callable[[], bytes]] = {
+    M4_IMAGE: firmware,
+    f"{M4_IMAGE} with CMSIS-NN at -O0": lambda: firmware(with_library(**SLOW)),
+    f"{M4_IMAGE} without CMSIS-NN": lambda: firmware(APPLICATION),
+    f"{M4_IMAGE} with CMSIS-NN by -fno-builtin": lambda: firmware(with_library(**COPYING)),
+    "an image for a Cortex-M55 with CMSIS-NN for a Cortex-M33": lambda: firmware(core=M55),
+    "an image for a Cortex-M55": lambda: firmware(with_library(**VECTORS), core=M55),
+    f"{M4_IMAGE} with an arena of 256 bytes": lambda: firmware(arena=256),
+    f"{M4_IMAGE} that registers no CONV_2D": lambda: firmware(registering()),
+    f"{M4_IMAGE} that registers SOFTMAX too": lambda: firmware(registering(REGISTER_CONV, REGISTER_SOFTMAX)),
+    f"{M4_IMAGE} with its model at an odd address": lambda: firmware(model_at=FLASH + 0x8001),
+    "the model of the image": lambda: MODEL,
+    "another model than that of the image": lambda: _product(2),
+}
+"""The same for firmware; the one that an option names is the first."""
 FILES: Mapping[str, Callable[[], bytes]] = {
+    **IMAGES,
     "a .tflite file with one operator: y = POW(a, b)": lambda: _sized("POW", *[[1, 8]] * 3),
     "a chain of sums of 512 to 4,608 bytes": lambda: write(chain(*WASTING)),
     "a chain of sums with the memory plan that takes least": lambda: write(with_plan(chain(*WASTING), LEAST)),
@@ -173,9 +205,11 @@ def findings_of(example: Example, folder: Path) -> list[dict[str, str]]:
     for name, content in example.files.items():
         (folder / name).write_text(content, encoding="utf-8")
     options = example.options.split()
-    if "--baseline" in options:
-        position = options.index("--baseline") + 1
+    for option in {"--baseline", "--firmware"} & {*options}:
+        position = options.index(option) + 1
         options[position] = str(folder / options[position])
+        if option == "--firmware":
+            Path(options[position]).write_bytes(firmware())
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         main(["--isolated", "--output-format", "json", *options, str(model)])

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from onnxlint_cmsis.formats.format import file_of, is_c, part
+from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.model.model_error import ModelError
 
@@ -27,12 +27,12 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
 
 
 def open_buffer(path: str) -> Buffer:
-    """Map a file for reading; nothing is read yet, unless it is an array of a C file.
+    """Map a file for reading; nothing is read yet, unless it lies within another file.
 
     Raises ModelError (`unreadable`, for C `not-a-model` too).
     """
-    if is_c(file_of(path)):
-        data: bytes = part("formats.c_arrays:array_at")(path).read()
+    if part("formats.held:is_held")(path):
+        data: bytes = part("formats.held:held_model")(path).data
         return data
     try:
         status = os.stat(path)  # noqa: PTH116 - the name may be any string a user types

@@ -65,10 +65,15 @@ def resolver_of(operators: Iterable[tuple[str, str]], *, whole: bool) -> Resolve
     return Resolver(tuple(dict.fromkeys(_registration(op, custom_code) for op, custom_code in operators)), whole)
 
 
+def method_of(op: str) -> str:
+    """The method that registers a builtin operator: `AddConv2D` for `CONV_2D`."""
+    words = (word if word[:1].isdigit() else word.capitalize() for word in op.split("_"))
+    return SPELLED.get(op) or f"Add{''.join(words)}"
+
+
 def _registration(op: str, custom_code: str) -> Registration:
     if op != "CUSTOM":
-        words = (word if word[0].isdigit() else word.capitalize() for word in op.split("_"))
-        return Registration(SPELLED.get(op) or f"Add{''.join(words)}")
+        return Registration(method_of(op))
     if custom_code in CUSTOM_METHODS:
         return Registration(CUSTOM_METHODS[custom_code])
     return Registration("AddCustom", custom_code)

@@ -1,0 +1,53 @@
+"""The arena is too small for the model, or far too large.
+
+The size of the object that is called arena is sure; that it is the arena of this model is what its name says, so the
+finding says `may`. The bytes that a model needs are those of `onnxlint-cmsis memory`, to the byte for TensorFlow Lite
+Micro. AllocateTensors returns an error where the arena is smaller. A note says where more than half of it is spare.
+
+**What to do.** Declare the size that the message names, with alignas(16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.deployment import Deployment
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect, Statement
+from onnxlint_cmsis.ground.types import Level
+
+ALIGNMENT = 16
+"""Bytes that TensorFlow Lite Micro aligns the arena to."""
+SPARE = 1024
+"""Spare bytes that no note is made of."""
+
+RULE = Rule(
+    code="CNN703",
+    name="arena-size",
+    level=Level.WARNING,
+    effect=Effect.MAY_FAIL,
+    summary="The arena is too small for the model, or far too large.",
+    docs=__doc__,
+    bad=Example(None, shown="an image for a Cortex-M4 with an arena of 256 bytes", name="app.elf"),
+    good=Example(None, shown="an image for a Cortex-M4", name="app.elf"),
+)
+
+
+def run(deployment: Deployment) -> Iterator[Statement]:
+    """Compare the largest object that is called arena with what the model needs on the target that needs most."""
+    memory = deployment.build.memory
+    reports = [deployment.model.memory(target) for target in deployment.model.settings.targets]
+    needs = [report.arena for report in reports if report.arena]
+    if memory is None or not memory.arenas or not needs or deployment.model.interpretation is None:
+        return
+    arena, need = memory.arenas[0], max(needs, key=lambda need: need.needed)
+    lost = (ALIGNMENT - arena.address % ALIGNMENT) % ALIGNMENT
+    if arena.size - lost < need.needed:
+        text = (
+            f"The arena may be too small: {arena.symbol} has {arena.size:,} bytes, the model needs {need.needed:,}. "
+            "AllocateTensors then returns an error."
+        )
+        yield deployment.say(text, f"Declare {need.to_write:,} bytes with alignas({ALIGNMENT}).")
+    elif arena.size > 2 * need.to_write + SPARE and len(deployment.build.models) == 1:
+        text = f"{arena.symbol} has {arena.size:,} bytes, the model needs {need.to_write:,}: more than half is spare."
+        yield deployment.say(text, f"Declare {need.to_write:,} bytes.", level=Level.NOTE, effect=Effect.NOTE)

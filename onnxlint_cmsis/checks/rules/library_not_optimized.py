@@ -1,0 +1,45 @@
+"""CMSIS-NN was compiled without optimization.
+
+At -O0 functions keep every variable on the stack: they take many times the stack that they take at -O1, -O2, -O3 or
+-Os, and some 15 times the instructions (person_detect on a Cortex-M4: 341 million in place of 23 million). It is sure:
+no optimized build of the functions that are named takes so much, by gcc 12.2 and clang 19, at any level.
+
+Build systems often have one setting for C and another for C++: CMSIS-NN is C.
+
+**What to do.** Compile the C files of CMSIS-NN with -O2 or -O3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.deployment import ImageSubject
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect, Statement
+from onnxlint_cmsis.ground.types import Level
+
+RULE = Rule(
+    code="CNN701",
+    name="library-not-optimized",
+    level=Level.WARNING,
+    effect=Effect.COSTS,
+    summary="CMSIS-NN was compiled without optimization.",
+    docs=__doc__,
+    bad=Example(None, shown="an image for a Cortex-M4 with CMSIS-NN at -O0", name="app.elf"),
+    good=Example(None, shown="an image for a Cortex-M4", name="app.elf"),
+)
+
+
+def run(subject: ImageSubject) -> Iterator[Statement]:
+    """Name the function that takes most stack beyond what an optimized one takes."""
+    library = subject.build.library
+    if library is None or not library.large_frames:
+        return
+    name, taken, most = library.large_frames[0]
+    more = f", and {len(library.large_frames) - 1} more such" if len(library.large_frames) > 1 else ""
+    text = (
+        f"CMSIS-NN is not optimized (-O0): {name} takes {taken:,} bytes of stack, an optimized one {most:,} at most"
+        f"{more}. A model takes some 15 times the instructions."
+    )
+    facts: dict[str, str | int | float | bool] = {"function": name, "frame": taken, "optimized_frame": most}
+    yield subject.say(text, f"Optimize it: {subject.system.optimize}.", properties=facts)

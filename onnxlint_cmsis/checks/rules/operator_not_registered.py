@@ -1,0 +1,53 @@
+"""The application does not register an operator of the model, or its resolver is too small.
+
+The operators that code of the image registers are those whose `tflite::Register_...` it calls, which is sure in an
+image with symbols; the room of `MicroMutableOpResolver<N>` is in the name of its table. Where one is missing,
+AllocateTensors returns an error: "Didn't find op for builtin opcode". Operators that the resolver has no room for are
+not registered. Nothing is said where the linker optimized the whole program, or with AllOpsResolver.
+
+**What to do.** Add the calls that the message names, and room for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.checks.deployment import Deployment
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.ground.findings import Effect, Statement
+from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS, method_of
+
+RULE = Rule(
+    code="CNN704",
+    name="operator-not-registered",
+    level=Level.ERROR,
+    effect=Effect.STOPS,
+    summary="The application does not register an operator of the model.",
+    docs=__doc__,
+    bad=Example(None, shown="an image for a Cortex-M4 that registers no CONV_2D", name="app.elf"),
+    good=Example(None, shown="an image for a Cortex-M4", name="app.elf"),
+)
+
+
+def run(deployment: Deployment) -> Iterator[Statement]:
+    """Name operators of the model that no code registers, and a resolver with too little room."""
+    runtime, resolver = deployment.build.runtime, deployment.model.resolver
+    if runtime is None or runtime.registered is None or runtime.every or resolver is None:
+        return
+    registered = {method_of(operator) for operator in runtime.registered}
+    builtin = [row.method for row in resolver.operators if not row.custom_code]
+    missing = [method for method in builtin if method not in registered and method not in CUSTOM_METHODS.values()]
+    if missing:
+        calls = ", ".join(f"{method}()" for method in missing)
+        text = (
+            f"The application does not register {len(missing)} operator{'s' if len(missing) > 1 else ''} of the "
+            f"model: no code of {deployment.build.path} calls what {calls} does. AllocateTensors returns an error."
+        )
+        yield deployment.say(text, f"Call {calls} of the resolver, and give it room.")
+    elif runtime.resolver is not None and runtime.resolver < len(runtime.registered):
+        text = (
+            f"The resolver has room for {runtime.resolver} operators, and the application registers "
+            f"{len(runtime.registered)}: the last ones are not registered."
+        )
+        yield deployment.say(text, f"Declare MicroMutableOpResolver<{len(runtime.registered)}>.")

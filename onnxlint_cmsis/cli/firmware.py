@@ -1,0 +1,129 @@
+"""Firmware in a run: the image of a model, what is said of a model that runs in it, and of the image itself."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.checks.deployment import Deployment, ImageSubject, StatedSetting
+from onnxlint_cmsis.checks.rule import RuleScope
+from onnxlint_cmsis.checks.rule_registry import checks_of
+from onnxlint_cmsis.config.selection import adjust, enabled
+from onnxlint_cmsis.formats.format import array_in, file_of, is_image
+from onnxlint_cmsis.images.build import Build, LibraryBuild
+from onnxlint_cmsis.images.held_models import firmware_at, newest_build
+from onnxlint_cmsis.images.image import ImageError
+from onnxlint_cmsis.images.settings import build_settings
+from onnxlint_cmsis.model.model_error import ModelError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import Target
+
+COMPARED = ("targets", "release", "compiler", "runtime")
+"""Settings of which an image tells too."""
+
+
+def build_for(path: str, settings: Settings) -> Build | None:
+    """The image that a model is in, or that the settings name; None where there is none, or it is a library."""
+    try:
+        if is_image(file_of(path)) and array_in(path):
+            build = newest_build(file_of(path))
+        elif settings.firmware:
+            build = newest_build(settings.firmware)
+        else:
+            return None
+    except ImageError:
+        return None
+    return build if isinstance(build, Build) else None
+
+
+def deployment_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
+    """What is to be said of a model in its image."""
+    build = build_for(model.path, settings)
+    if build is None:
+        return []
+    data = model.data
+    inside = next((row for row in build.models if row.data == data), None)
+    subject = Deployment(model, build, inside)
+    runs = partial(enabled, settings=settings, path=model.path)
+    checks = [check for check in checks_of(RuleScope.DEPLOYMENT) if runs(check.rule.code)]
+    return [finding for check in checks for finding in check.findings(subject)]
+
+
+def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
+    """How the image decided what is not set, and where the model is in it, as sentences."""
+    build = build_for(model.path, settings)
+    if build is None:
+        return ()
+    told = build_settings(build)
+    taken = [name for name in (*COMPARED, "cmsis-nn-build") if settings.origins.get(name) == build.path]
+    notes = []
+    if taken:
+        shown = ", ".join(f"{name} {_shown(name, settings, told.releases)}" for name in taken)
+        notes.append(f"{build.path} decides what is not set: {shown}.")
+    open_ = [name for name in COMPARED[:2] if name not in told.values and settings.origins.get(name) == "default"]
+    if open_:
+        notes.append(f"{build.path} does not tell {' and '.join(open_)}: the defaults are taken, unless you set them.")
+    if told.others and "targets" in taken:
+        notes.append(f"The same image could be for a {' or '.join(told.others)}: name yours with --target.")
+    inside = next((row for row in build.models if row.data == model.data), None)
+    if inside and not array_in(model.path):
+        notes.append(f"It is in {build.path} as {inside.name}.")
+    return tuple(notes)
+
+
+def _shown(name: str, settings: Settings, releases: tuple[str, ...]) -> str:
+    if name == "release" and len(releases) > 1:
+        return f"{releases[0]} to {releases[-1]}"
+    value = settings.raw[name]
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def lint_firmware(path: str, settings: Settings) -> FileResult | None:
+    """What is to be said of an image; None for what is none. Raises ModelError for one that cannot be read."""
+    build = firmware_at(path)
+    return None if build is None else _linted(build, path, settings)
+
+
+def _linted(build: Build | LibraryBuild, path: str, settings: Settings) -> FileResult:
+    subject = ImageSubject(build, _stated(settings, build.path), _targets(settings, build.path), _used(build, settings))
+    runs = partial(enabled, settings=settings, path=path)
+    checks = [check for check in checks_of(RuleScope.IMAGE) if runs(check.rule.code)]
+    raw = [finding for check in checks for finding in check.findings(subject)]
+    findings = tuple(filter(None, (adjust(finding, settings) for finding in raw)))
+    notes = () if not isinstance(build, Build) or build.models else (f"No model is in {path}.",)
+    return FileResult(path, findings, settings.fail_on, model=False, notes=notes)
+
+
+def _stated(settings: Settings, image: str) -> dict[str, StatedSetting]:
+    return {
+        name: StatedSetting(str(settings.raw[name]), settings.origins[name])
+        for name in COMPARED
+        if settings.origins[name] not in ("default", image)
+        and (name != "release" or settings.origins["release"] != settings.runtime.label)
+    }
+
+
+def _targets(settings: Settings, image: str) -> tuple[Target, ...]:
+    return settings.targets if settings.origins["targets"] not in ("default", image) else ()
+
+
+def _used(build: Build | LibraryBuild, settings: Settings) -> frozenset[str] | None:
+    """Methods that register the operators of the models of an image; None where one cannot be read."""
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.images.held_models import names_in
+
+    if not isinstance(build, Build):
+        return None
+    used: set[str] = set()
+    for name in names_in(build.path):
+        try:
+            model = ModelAnalysis(name, settings.analysis)
+        except ModelError:
+            return None
+        used |= {row.method for row in model.resolver.operators} if model.resolver else set()
+    return frozenset(used)

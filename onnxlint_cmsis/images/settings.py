@@ -1,0 +1,38 @@
+"""What an image says in the words of the settings: CPU, release, compiler, runtime, how kernels are built."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.images.build import Build, LibraryBuild
+
+
+class BuildSettings(NamedTuple):
+    """Values of settings that an image gives."""
+
+    values: dict[str, object]
+    """Raw value by key; without those that it does not tell."""
+    releases: tuple[str, ...] = ()
+    """Releases of CMSIS-NN that it can be, oldest first; none where it does not tell."""
+    others: tuple[str, ...] = ()
+    """Cores that the same code is for, where the image names an architecture alone."""
+
+
+def build_settings(build: Build | LibraryBuild) -> BuildSettings:
+    """What an image or a library says of the build."""
+    values: dict[str, object] = {}
+    cores = build.attributes.cores
+    if build.cpu:
+        values["targets"] = [build.cpu]
+    compilers = {compiler.setting for compiler in build.compilers}
+    if len(compilers) == 1 and "" not in compilers:
+        values["compiler"] = next(iter(compilers))
+    releases = build.library.releases if build.library else ()
+    if releases:
+        values["release"] = releases[-1]
+    if isinstance(build, Build):
+        runtime = build.runtime
+        if runtime and runtime.name in ("tflm", "executorch", "tvm"):
+            values["runtime"] = runtime.name
+        if build.reference:
+            values["cmsis-nn-build"] = "NONE"
+    return BuildSettings(values, releases, cores[1:])
