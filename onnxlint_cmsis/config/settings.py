@@ -162,7 +162,7 @@ class Settings:
     firmware: str = setting(
         "path",
         "",
-        "Firmware that models run in: build/app.elf, or build/*.elf for the newest. It decides what is not set: CPU, "
+        "Firmware image that models run in. build/*.elf is the newest of them. It decides what is not set: CPU, "
         "release, compiler, runtime; what contradicts it is a finding.",
         option="--firmware",
         group=TARGETS,
