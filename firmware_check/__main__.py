@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from firmware_check.options import in_one_line
+from firmware_check.ending import in_one_line
 
 
 def _main() -> int:

@@ -13,14 +13,16 @@ from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
 from firmware_check.float_arithmetic import float_output
-from firmware_check.groups import check_room, groups_of, halves
+from firmware_check.groups import groups_of, halves
 from firmware_check.judging import CURVE_ERROR, damage_of, judge
 from firmware_check.memory import Memory, memory_of, merged
+from firmware_check.onnx_answers import Arrays, input_ranges
 from firmware_check.opening import OpenedModel
-from firmware_check.options import Progress
 from firmware_check.program import side_by_side
-from firmware_check.reading.read import advice_on
-from firmware_check.reference import UNDEFINED, Arrays, input_ranges, softmax_output
+from firmware_check.progress import Progress
+from firmware_check.reading.left_out import advice_on
+from firmware_check.reference import UNDEFINED, softmax_output
+from firmware_check.room import check_room
 from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import (
     ComparedOutputs,

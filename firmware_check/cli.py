@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_check.ending import COULD_NOT, complain, in_one_line, say
 from firmware_check.errors import FirmwareError
-from firmware_check.options import COULD_NOT, CheckParser, boards_named, complain, count, in_one_line, say, seconds
+from firmware_check.options import CheckParser, boards_named, count, seconds
 from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall
 

@@ -14,8 +14,8 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
+    from firmware_check.onnx_answers import Arrays
     from firmware_check.opening import OpenedModel
-    from firmware_check.reference import Arrays
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 

@@ -1,4 +1,4 @@
-"""Compilers that the firmware can be built with, and what each is known to get wrong."""
+"""The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's."""
 
 from __future__ import annotations
 
@@ -6,25 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.checks.rule_registry import check_of_kind
-from onnxlint_cmsis.checks.rules import runtime_stops, runtime_wrong
-from onnxlint_cmsis.lower.outcome import Outcome
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.rule import Rule
-    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
-    from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.ground.types import Target
-    from onnxlint_cmsis.runtimes.executorch.plan import Plan
-
-
-# The compilers that CMSIS-NN is compiled with: one row each. The harness and the calls are always gcc's.
 
 
 class CompilerRow(NamedTuple):
@@ -154,87 +140,3 @@ def _header_folders() -> list[Path]:
     said = _said_by([gcc, "-xc", "-E", "-v", os.devnull]).stderr if gcc else ""
     searched = [Path(line.strip()) for line in said.splitlines() if line.startswith(" /")]
     return [*reversed(searched), Path("/usr/include/newlib"), Path("/usr/lib/arm-none-eabi/include")]
-
-
-# Hazards that were predicted, held against what the device did: a defect that occurs is no disagreement.
-
-
-SHOWS = {
-    "returns-error": ("status",),
-    "wrong-result": ("wrong",),
-    "overrun": ("damage", "wrong"),
-    "inexact": ("wrong",),
-    "too-large": ("wrong", "damage", "status"),
-}
-"""Kind of a hazard to what of the trouble it explains."""
-SURE = ("returns-error", "wrong-result", "overrun")
-"""Kinds whose effect is seen on every input."""
-
-
-class Trouble(NamedTuple):
-    """What went wrong in one layer."""
-
-    status: int
-    """Status returned, 0 for success."""
-    wrong: tuple[str, ...]
-    """What is said of its values."""
-    damage: tuple[str, ...]
-    """What is said of the guards around its memory."""
-
-    def of(self, hazard: Hazard) -> list[str]:
-        """The part that a hazard explains; after an error, values too."""
-        return self.shown(hazard.kind)
-
-    def shown(self, kind: str) -> list[str]:
-        """The part that a kind of hazard explains."""
-        said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong]
-        return said if any(getattr(self, name) for name in SHOWS[kind]) else []
-
-
-def code_of(hazard: Hazard) -> str:
-    """Code of the linter's rule that reports a hazard."""
-    return check_of_kind(hazard.kind).rule.code
-
-
-def known_defects(predicted: Route | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
-    """Code of the rule, and what was seen of each hazard that was predicted."""
-    for hazard in (*predicted.hazards, *predicted.inexact) if predicted else ():
-        said = trouble.of(hazard)
-        if said:
-            whose = "compiler" if hazard.compiler else "release"
-            yield code_of(hazard), f"{'; '.join(said)}; a known defect of this {whose}: {hazard.id}"
-
-
-def unseen(predicted: Route | None, trouble: Trouble, target: Target, assembly: bool = True) -> Iterator[str]:
-    """What is said of hazards whose effect did not occur; without `assembly` none of inline assembly can."""
-    for hazard in predicted.hazards if predicted else ():
-        sure = hazard.kind in SURE and hazard.on(target)
-        if sure and (assembly or not hazard.assembly) and not trouble.of(hazard):
-            yield f"predicted {hazard.id} ({code_of(hazard)}), whose effect was not seen"
-
-
-# A plan for another core, of a program that holds its calls as they are made.
-
-
-PLAN_KINDS: Mapping[Outcome, tuple[Rule, str]] = {
-    Outcome.REFUSED: (runtime_stops.RULE, "returns-error"),
-    Outcome.WRONG: (runtime_wrong.RULE, "overrun"),
-    Outcome.UNDECIDED: (runtime_wrong.RULE, "too-large"),
-}
-"""What becomes of a call for its plan, to the rule that says so and the kind of hazard that shows the same."""
-
-
-def defects_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[tuple[str, str]]:
-    """Code of the rule with its cause, and what was seen of a plan for another core."""
-    if plan is not None and plan.verdict is not None and plan.verdict in PLAN_KINDS:
-        rule, kind = PLAN_KINDS[plan.verdict]
-        if said := trouble.shown(kind):
-            yield f"{rule.code}[{plan.cause}]", f"{'; '.join(said)}; as predicted: {plan.reason}"
-
-
-def unseen_of_plan(plan: Plan | None, trouble: Trouble) -> Iterator[str]:
-    """What is said of a plan whose effect did not occur; one that may have none says nothing."""
-    if plan is not None and plan.verdict in (Outcome.REFUSED, Outcome.WRONG):
-        rule, kind = PLAN_KINDS[plan.verdict]
-        if not trouble.shown(kind):
-            yield f"predicted {rule.code}[{plan.cause}], whose effect was not seen: {plan.reason}"

@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from firmware_check.compilers import (
-    Trouble,
-    defects_of_plan,
-    known_defects,
-    unseen,
-    unseen_of_plan,
-)
 from firmware_check.instructions import DISAGREES, instructions_of
+from firmware_check.other_plans import defects_of_plan, unseen_of_plan
+from firmware_check.predicted_hazards import Trouble, known_defects, unseen
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.library import route
@@ -23,7 +18,7 @@ from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE, softmax_wide_st
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
-    from firmware_check.execution import Observed
+    from firmware_check.layer_trace import Observed
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
     from firmware_check.verdict import ComparedOutputs, Differences

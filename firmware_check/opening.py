@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
+from firmware_check.bias_axes import mended
 from firmware_check.errors import FirmwareError
+from firmware_check.onnx_answers import Reference
 from firmware_check.operators import refuse_unknown
-from firmware_check.program import mended
-from firmware_check.quantize import expand, is_float, is_operator_format, named_as_given, quantize
+from firmware_check.operators_as_pairs import expand, is_operator_format, named_as_given
+from firmware_check.quantize import is_float, quantize
 from firmware_check.reading.floats import read_float_program
 from firmware_check.reading.read import read_program
-from firmware_check.reference import Reference
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.format import format_of
@@ -25,8 +26,8 @@ from onnxlint_cmsis.ground.types import FloatCall
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
+    from firmware_check.onnx_answers import LayerReference
     from firmware_check.program import Program
-    from firmware_check.reference import LayerReference
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.model.graph import Graph

@@ -1,123 +1,21 @@
-"""A program of kernel calls: its tensors, numbers and calls, as the C code will have them."""
+"""The program that firmware is generated from: values in the memory of the device, and the layers that make them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-
-from firmware_check.errors import FirmwareError
-from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
-from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from onnxlint_cmsis.ground.types import KernelCall, Target
     from onnxlint_cmsis.runtimes.executorch.plan import Plan
-
-
-# Quantized arithmetic's constants, computed as TensorFlow Lite computes them.
-
-
-def packed(weights: NDArray[Any]) -> NDArray[Any]:
-    """4-bit weights in a row, two to a byte, the first in the low half."""
-    even = np.append(weights, 0) if weights.size % 2 else weights
-    whole = even.astype(np.int16)
-    return np.asarray(((whole[0::2] & 15) | ((whole[1::2] & 15) << 4)).astype(np.uint8).view(np.int8))
-
-
-class SoftmaxConstants(NamedTuple):
-    """What arm_softmax_s8 needs to know of its input's scale."""
-
-    multiplier: Multiplier
-    """Scale in Q5.26, times beta."""
-    diff_min: int
-    """Smallest difference to the row's maximum that still counts."""
-
-
-_DIFFERENCE_BITS = 5
-
-
-def softmax_constants(scale: float) -> SoftmaxConstants:
-    """Constants of a softmax over an input of this scale (PreprocessSoftmaxScaling, CalculateInputRadius)."""
-    real = min(scale * (1 << (31 - _DIFFERENCE_BITS)), (1 << 31) - 1.0)
-    multiplier = quantize_multiplier(real)
-    radius = ((1 << _DIFFERENCE_BITS) - 1) * (1 << (31 - _DIFFERENCE_BITS)) / 2.0**multiplier.shift
-    return SoftmaxConstants(multiplier, -math.floor(radius))
-
-
-ADD_LEFT_SHIFT = {8: 20, 16: 15}
-"""Bits of the operands of an addition to those by which TensorFlow Lite shifts them to the left."""
-
-
-class AddConstants(NamedTuple):
-    """Multipliers of an addition."""
-
-    first: Multiplier
-    """Multiplier of the first operand."""
-    second: Multiplier
-    """Multiplier of the second operand."""
-    output: Multiplier
-    """Multiplier of the sum."""
-
-
-def add_constants(first: float, second: float, output: float, left_shift: int = ADD_LEFT_SHIFT[8]) -> AddConstants:
-    """Multipliers of an addition of two scales into a third."""
-    twice = 2.0 * max(first, second)
-    return AddConstants(
-        quantize_multiplier(first / twice),
-        quantize_multiplier(second / twice),
-        quantize_multiplier(twice / ((1 << left_shift) * output)),
-    )
-
-
-# Biases whose scales name an axis that they do not have: ONNX Runtime refuses such a model.
-
-
-def mended(path: str, model: onnx.ModelProto, lenient: bool, folder: Path) -> str:
-    """Path of the model; with `lenient`, of a copy whose biases have scales along their own axis.
-
-    Raises:
-        FirmwareError: a bias names another axis, and the check is not lenient.
-
-    """
-    wrong = list(_wrong(model))
-    if not wrong:
-        return path
-    if not lenient:
-        node, axis = wrong[0]
-        raise FirmwareError(
-            f"{len(wrong)} biases of one axis have scales along another ('{node.input[0]}': axis {axis}), which ONNX"
-            " Runtime refuses; --lenient reads them along their own"
-        )
-    whole = onnx.load(path)
-    for node, _ in _wrong(whole):
-        next(attribute for attribute in node.attribute if attribute.name == "axis").i = 0
-    target = folder / "lenient.onnx"
-    onnx.save(whole, target)
-    return str(target)
-
-
-def _wrong(model: onnx.ModelProto) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Dequantizations of constants of one axis along another, with that axis."""
-    ranks = {tensor.name: len(tensor.dims) for tensor in model.graph.initializer}
-    for node in model.graph.node:
-        if operator_of_proto(node).dequantizes and node.input and ranks.get(node.input[0]) == 1:
-            axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
-            if axis not in (0, -1):
-                yield node, axis
-
-
-# The program that firmware is generated from: values in the device's memory, and the layers that make them.
 
 
 Elements = NDArray[Any]

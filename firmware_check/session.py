@@ -11,9 +11,9 @@ from firmware_check.board_run import inputs_of, run_on_board
 from firmware_check.build import Bench
 from firmware_check.compare import Comparison, check_interfaces, compare_checks
 from firmware_check.errors import FirmwareError
+from firmware_check.onnx_answers import Arrays
 from firmware_check.opening import OpenedModel, Options, open_model
-from firmware_check.reference import Arrays
-from firmware_check.reports import data, pages, text
+from firmware_check.reports import data, pages, sarif, text
 from firmware_check.target_check import Failure, TargetCheck
 from firmware_check.too_large import refuse_too_large
 from onnxlint_cmsis.output.plain import json_text
@@ -115,10 +115,10 @@ class CheckSession:
 
     def sarif(self, category: str) -> str:
         """What disagrees, as SARIF; with a category where it is not empty."""
-        return pages.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
+        return sarif.render(self._counted, self.comparisons, str(Path.cwd()), category, complete=not self.failures)
 
     def plot(self, path: str) -> None:
         """Draw instructions per layer."""
-        from firmware_check.reports.pages import plot
+        from firmware_check.reports.svg import plot
 
         plot(path, self.checks, self.comparisons)

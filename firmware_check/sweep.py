@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from firmware_check.build import Bench, build_source
-from firmware_check.emit import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds, sweep_source
+from firmware_check.emit import sweep_source
+from firmware_check.ending import say
 from firmware_check.errors import FirmwareError
-from firmware_check.options import say
 from firmware_check.program import Program, Quantization, Step, Value
 from firmware_check.run import run_image
+from firmware_check.swept_calls import DEFAULTS, FIELDS, KINDS, MORE_FIELDS, callable_kinds
 from onnxlint_cmsis.model.windows import places
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from firmware_check.build import STACK
 from firmware_check.errors import FirmwareError
 from firmware_check.opening import Options, read_graph
 from firmware_check.quantize import is_float
-from firmware_check.reading.read import BUILDS
+from firmware_check.reading.builders import BUILDS
 from onnxlint_cmsis.analysis.activations import activations
 from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.formats.format import format_of

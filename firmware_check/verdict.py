@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from firmware_check.execution import Observed
     from firmware_check.instructions import Instructions
+    from firmware_check.layer_trace import Observed
     from onnxlint_cmsis.cmsis_nn.library import Route
 
 

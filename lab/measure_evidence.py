@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.near_by import pair_values
+from onnxlint_cmsis.checks.measured_gain import pair_values
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import every_check
 from onnxlint_cmsis.checks.run_checks import layer_subject
 from onnxlint_cmsis.cmsis_nn.layer_records import call_of

@@ -21,7 +21,7 @@ from firmware_check.boards import Board
 from firmware_check.options import board_named
 from measure_tflm_reference import ROOT, SECONDS, image_of
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.formats.pte.program import PteTensor
+from onnxlint_cmsis.formats.pte.program_records import PteTensor
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.runtimes.executorch.cost import SINCE, own_range
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, Runtime

@@ -500,9 +500,6 @@ def measured_numbers(build: str, part: str) -> list[int]:
     return numbers
 
 
-# Programs and their runs.
-
-
 TYPED = """#include <arm_mve.h>
 #undef vaddq
 #define vaddq(a, b) _Generic((a), \\

@@ -18,7 +18,7 @@ from firmware_check.legacy.legacy_call import legacy_step
 from firmware_check.options import board_named
 from firmware_check.program import side_by_side
 from measure_evidence import table_with
-from onnxlint_cmsis.checks.near_by import pair_values
+from onnxlint_cmsis.checks.measured_gain import pair_values
 from onnxlint_cmsis.checks.rules.conv_legacy_fast import RULE, run
 from onnxlint_cmsis.cmsis_nn.measured_pairs import PAIRS, Evidence
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_check.evidence.exact_arithmetic import CallNumbers, summed, windows
-from firmware_check.program import Quantization, Step, Value, packed, softmax_constants
+from firmware_check.program import Quantization, Step, Value
+from firmware_check.quantized_constants import packed, softmax_constants
 from firmware_check.reference import exponentials, multiplier, reciprocals, softmax_output
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier, requantize, requantize_wide

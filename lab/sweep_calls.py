@@ -20,7 +20,7 @@ import numpy as np
 from firmware_check.boards import Board
 from firmware_check.build import Bench
 from firmware_check.compilers import CompilerRow, compiler_named
-from firmware_check.evidence.call_runs import call_text
+from firmware_check.evidence.call_line import call_text
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.toolchain import Compiler, Processes, cache_folder, link, tool

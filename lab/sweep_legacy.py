@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.build import Bench
-from firmware_check.evidence.call_runs import CallStep, call_text, run_steps
-from firmware_check.legacy.cmsis_5 import QNumbers, open_cmsis_5
-from firmware_check.legacy.legacy_call import LEGACY_POOL, WITHOUT_WEIGHTS, legacy_pool, legacy_step, step_with
+from firmware_check.evidence.call_layer import CallStep
+from firmware_check.evidence.call_line import call_text
+from firmware_check.evidence.call_runs import run_steps
+from firmware_check.legacy.arithmetic import QNumbers
+from firmware_check.legacy.candidates import LEGACY_POOL, legacy_pool
+from firmware_check.legacy.cmsis_5 import open_cmsis_5
+from firmware_check.legacy.legacy_call import WITHOUT_WEIGHTS, legacy_step, step_with
 from firmware_check.legacy.score_calls import SOFTMAX_BIAS, activation_step, row_step, softmax, softmax_step
 from firmware_check.options import board_named
 from onnxlint_cmsis.cmsis_nn.library import route

@@ -17,13 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from onnxlint_cmsis.cli.engine import fix_request  # noqa: E402
+from onnxlint_cmsis.cli.fix_promises import fix_request  # noqa: E402
 from onnxlint_cmsis.config.files import make_settings  # noqa: E402
 from onnxlint_cmsis.fixers.fix_model import fix_model  # noqa: E402
 from onnxlint_cmsis.fixers.planning.policies import POLICIES  # noqa: E402
 from onnxlint_cmsis.fixers.report import Fixed  # noqa: E402
 from onnxlint_cmsis.model.model_error import ModelError  # noqa: E402
-from onnxlint_cmsis.output.fixes import proof_text  # noqa: E402
+from onnxlint_cmsis.output.proofs import proof_text  # noqa: E402
 
 TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 

@@ -16,13 +16,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from cost_page import cost_page  # noqa: E402
 from cycles_page import cycles_page, silicon_page  # noqa: E402
 from evidence_page import evidence_page  # noqa: E402
-from firmware_check.quantize import computed  # noqa: E402
+from firmware_check.operators_as_pairs import computed  # noqa: E402
+from firmware_check.reading.builders import OPERATORS  # noqa: E402
 from firmware_check.reading.forms import FORMS, LayerForm  # noqa: E402
-from firmware_check.reading.read import OPERATORS  # noqa: E402
-from onnxlint_cmsis.checks.facts import ACTIONS  # noqa: E402
+from onnxlint_cmsis.checks.fix_actions import ACTIONS  # noqa: E402
 from onnxlint_cmsis.checks.rule import Rule  # noqa: E402
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_rule  # noqa: E402
-from onnxlint_cmsis.cli.config_command import toml  # noqa: E402
+from onnxlint_cmsis.cli.resolved_settings import toml  # noqa: E402
 from onnxlint_cmsis.cmsis_nn.library import all_hazards  # noqa: E402
 from onnxlint_cmsis.config.boards import KIB, KNOWN_BOARDS, MHZ  # noqa: E402
 from onnxlint_cmsis.config.keys import POLICIES, Key  # noqa: E402

@@ -22,10 +22,11 @@ import numpy as np
 
 from firmware_check.boards import BOARDS
 from firmware_check.build import Bench, build
+from firmware_check.ending import in_one_line
 from firmware_check.errors import FirmwareError
 from firmware_check.library import open_library
 from firmware_check.opening import OpenedModel, Options, open_model
-from firmware_check.options import count, in_one_line, seconds
+from firmware_check.options import count, seconds
 from firmware_check.program import Elements
 from firmware_check.run import run_image
 from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime

@@ -19,8 +19,8 @@ from onnx import helper, numpy_helper
 from field_damage import field_damage, places, retied
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.flatbuffer_schema import Schema
-from onnxlint_cmsis.formats.pte.program import BUNDLE
-from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE
+from onnxlint_cmsis.formats.pte.bundle import BUNDLE
+from onnxlint_cmsis.formats.pte.fields import SCHEMA as PTE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE
 from onnxlint_cmsis.model.model_error import ModelError
 

@@ -224,7 +224,9 @@ def read_as_firmware(name: str, folder: Path, model: Path, _original: Path, _num
 
 def scan_alone(_name: str, folder: Path, model: Path, _original: Path, _number: int) -> Ended:
     """Do what `scan` does with a model in one of its processes, and write its rows."""
-    from onnxlint_cmsis.fleet.scan import ERROR, UNREADABLE, PartFolder, ScanJob, scan_model
+    from onnxlint_cmsis.fleet.scan_output import PartFolder
+    from onnxlint_cmsis.fleet.scan_rows import ERROR, UNREADABLE
+    from onnxlint_cmsis.fleet.scanned_model import ScanJob, scan_model
 
     rows = scan_model(ScanJob(model.as_uri(), make_settings(str(model))))
     out = folder / "parts"

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.checks.rule import Subject
+from onnxlint_cmsis.checks.subjects import Subject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 

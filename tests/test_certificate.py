@@ -22,7 +22,7 @@ from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.output.json_report import plain_data
+from onnxlint_cmsis.output.fix_json import plain_data
 from support import linter, models, paths
 from support.fix_random import changed_model
 from support.goldens import Told

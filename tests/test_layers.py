@@ -198,9 +198,6 @@ def test_what_the_first_run_alone_computes_costs_later_runs_nothing(
     assert "once" in shown(path, capsys)
 
 
-# `layers --assume s8,s16`: data types side by side.
-
-
 TYPES = """
     <ir_version: 8, opset_import: ["" : 13]>
     g (float[1, 8, 12, 12] x) => (float[1, 6, 1, 1] y) <float[6, 8, 3, 3] w = {1}, float[6, 6, 1, 1] v = {1}> {

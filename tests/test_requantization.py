@@ -37,9 +37,6 @@ def monotone(function: Rounding) -> bool:
     return proven(function(A) <= function(B), A <= B)
 
 
-# Requantization in parts: each but the first has no multiplier in it.
-
-
 def high(product: Term) -> Term:
     """The doubling high multiply behind its product: to the nearest, by a division that cuts towards 0."""
     nudged = product + z3.If(product >= 0, 1 << 30, 1 - (1 << 30))

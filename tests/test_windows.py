@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.cli import versions
-from onnxlint_cmsis.config import accepted, keys
-from onnxlint_cmsis.config.keys import Glob
+from onnxlint_cmsis.config import accepted, baseline, keys
+from onnxlint_cmsis.config.path_patterns import Glob
 from onnxlint_cmsis.output import run as uris
 from onnxlint_cmsis.output import sarif
 from support.fixable_models import gaining, hazardous
@@ -105,7 +105,7 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(folder: Path) -> None:
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert "onnxlint-cmsis.toml" in said.stdout, said.stderr
     (folder / "accepted.json").write_bytes(b'\xef\xbb\xbf{"version": 1, "files": {}}')
-    assert accepted.read(str(folder / "accepted.json")).files == {}
+    assert baseline.read(str(folder / "accepted.json")).files == {}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Calls that cover the routes and hazards of every entry point."""
+"""Calls of every entry point to choose from, small ones first: drawn at random from sizes around those that decide."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from functools import cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
-from firmware_check.evidence.call_runs import EXTREMES, CallStep, call_step, work
-from firmware_check.legacy.legacy_call import LEGACY_POOL, legacy_pool, legacy_step
-from onnxlint_cmsis.cmsis_nn.families import INTEGER, LEGACY, family_of
+from firmware_check.evidence.call_layer import EXTREMES, work
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.model.windows import places, reach
 
 if TYPE_CHECKING:
-    from firmware_check.build import Bench
-    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
-
-
-# Calls of every entry point to choose from, small ones first: drawn at random from sizes around those that decide.
+    pass
 
 
 POOLED = (
@@ -190,33 +184,3 @@ def _wide_depthwise(entry: str) -> Iterator[KernelCall]:
             entry, Dims(1, 1, 32774, 2), Dims(1, 1, 3, out_c), Dims(1, 1, 32772, out_c), ch_mult=multiplier
         )  # fmt: skip
     yield KernelCall(entry, Dims(1, 2, 1, 65544), Dims(1, 2, 1, 65544), Dims(1, 1, 1, 65544), ch_mult=1)
-
-
-# Both APIs for the evidence: entry points and calls of a release, and the firmware layer of a call.
-
-
-def old_api(release: str) -> bool:
-    """Whether the evidence of a release calls the functions for q7 and q15."""
-    return release.startswith("cmsis5-")
-
-
-def entries_of(release: str) -> tuple[str, ...]:
-    """Entry points that the evidence of a release calls."""
-    return LEGACY_POOL if old_api(release) else POOLED
-
-
-def calls_of(entry: str) -> tuple[KernelCall, ...]:
-    """Calls of an entry point, smallest first."""
-    return legacy_pool(entry) if family_of(entry) is LEGACY else pool(entry)
-
-
-def is_called(hazard: Hazard, release: str) -> bool:
-    """Whether a row belongs to the API that the evidence of a release calls."""
-    return family_of(hazard.entries[0]) is (LEGACY if old_api(release) else INTEGER)
-
-
-def step_of(label: str, call: KernelCall, bench: Bench) -> CallStep:
-    """A call as a layer of firmware."""
-    if family_of(call.entry) is LEGACY:
-        return legacy_step(label, call, bench.target)
-    return call_step(label, call, bench.library)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from firmware_check.evidence.call_runs import CallStep, value_of
+from firmware_check.evidence.call_layer import CallStep, value_of
 from firmware_check.float_arithmetic import FloatOutput
 from firmware_check.program import Array, Step
 from onnxlint_cmsis.ground.types import Dims, KernelCall

@@ -1,33 +1,23 @@
-"""A whole ONNX model as a program."""
+"""The walk over an ONNX model that makes its Program: what each verdict of the linter asks for, and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import onnx
 
 from firmware_check.errors import FirmwareError
 from firmware_check.program import Program, Value
-from firmware_check.reading.forms import Unsupported
-from firmware_check.reading.layers import (
-    CURVES,
-    build_concat,
-    build_convolution,
-    build_copy,
-    build_dense,
-    build_elementwise,
-    build_extreme,
-    build_lookup,
+from firmware_check.reading.builders import BUILDS, Build
+from firmware_check.reading.left_out import advice_on
+from firmware_check.reading.pools import (
     build_moved,
-    build_pad,
-    build_pool,
-    build_requantize,
-    build_softmax,
-    build_transpose,
 )
-from firmware_check.reading.stored_numbers import StoredNumbers, Workspace, on_device
+from firmware_check.reading.state import Workspace, on_device
+from firmware_check.reading.stored_numbers import StoredNumbers
+from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Isa, Target, entry_parts
@@ -45,96 +35,6 @@ if TYPE_CHECKING:
     from firmware_check.library import Library
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
-
-
-# What to do about nodes that the firmware does not run, where there is something to do.
-
-
-ADVICE = {
-    "its weights are not quantized": (
-        "weights are float between quantized activations: quantize them too, to int8 with a scale for each output"
-        " channel (ONNX Runtime's quantize_static with weight_type=QInt8 does), or give the float model, which is"
-        " quantized here"
-    ),
-}
-"""Reason of a node, to the advice."""
-
-
-def advice_on(reasons: Iterable[str]) -> list[str]:
-    """Advice for the reasons that there is any for, each once."""
-    return list(dict.fromkeys(ADVICE[reason] for reason in reasons if reason in ADVICE))
-
-
-# Operators with the forms of layers they become, and the builder of each form.
-
-
-Build = Callable[["Workspace", "LoweredLayer", str], None]
-"""Makes the layer of a record; the text is the reason of reference code, empty for a function of CMSIS-NN."""
-
-BUILDS: dict[str, Build] = {
-    "convolve": build_convolution,
-    "depthwise": build_convolution,
-    "transpose_conv": build_transpose,
-    "fully_connected": build_dense,
-    "avgpool": build_pool,
-    "max_pool": build_pool,
-    "elementwise_add": build_elementwise,
-    "elementwise_mul": build_elementwise,
-    "maximum": build_extreme,
-    "minimum": build_extreme,
-    "softmax": build_softmax,
-    "concatenation": build_concat,
-    "pad": build_pad,
-    "requantize": build_requantize,
-    "lookup": build_lookup,
-    "move": build_copy,
-}
-"""Stem of an entry point, or kind of reference code, to what builds it."""
-
-
-class FirmwareOperator(NamedTuple):
-    """How an operator between quantized tensors is read."""
-
-    forms: tuple[str, ...]
-    """Forms that the layer may take, by name."""
-    limits: str = ""
-    """What of it does not run, for the documentation."""
-
-
-OPERATORS: dict[tuple[str, str], FirmwareOperator] = {
-    ("", "Conv"): FirmwareOperator(("convolve", "depthwise"), "three dimensions; weights with a zero-point"),
-    ("", "ConvTranspose"): FirmwareOperator(("transpose_conv",), "groups, dilations"),
-    ("", "Gemm"): FirmwareOperator(
-        ("fully_connected",), "transA; an alpha of 0 or below; a C that is no bias; a product of two activations"
-    ),
-    ("", "MatMul"): FirmwareOperator(("fully_connected",), "a product of two activations"),
-    ("", "AveragePool"): FirmwareOperator(("avgpool",), "dilations; counted padding where sizes are rounded up"),
-    ("", "GlobalAveragePool"): FirmwareOperator(("avgpool",)),
-    ("", "MaxPool"): FirmwareOperator(("max_pool",), "dilations; a second output"),
-    ("", "GlobalMaxPool"): FirmwareOperator(("max_pool",)),
-    ("", "Add"): FirmwareOperator(("add", "lookup"), "a float constant of several values"),
-    ("", "Sum"): FirmwareOperator(("add", "lookup"), "more than two operands; a float constant of several values"),
-    ("", "Mul"): FirmwareOperator(("mul", "lookup"), "a float constant of several values"),
-    ("", "Sub"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
-    ("", "Div"): FirmwareOperator(("lookup",), "all but a single constant as one operand"),
-    ("", "Max"): FirmwareOperator(("maximum",), "one operand or more than two; more than four axes"),
-    ("", "Min"): FirmwareOperator(("minimum",), "one operand or more than two; more than four axes"),
-    ("", "Softmax"): FirmwareOperator(
-        ("softmax",), "an int16 output of another scale than CMSIS-NN's: 1/32768, behind an int8 input 1/65536"
-    ),
-    ("", "Concat"): FirmwareOperator(("concat",)),
-    ("", "Pad"): FirmwareOperator(("pad",), "modes other than constant; more than four axes; negative amounts"),
-    ("", "Relu"): FirmwareOperator(("requantize",)),
-    ("", "Clip"): FirmwareOperator(("requantize",), "computed bounds"),
-    ("", "Slice"): FirmwareOperator(("move",), "computed bounds"),
-    ("", "Resize"): FirmwareOperator(("move",), "interpolation; factors that are not whole"),
-    ("", "Upsample"): FirmwareOperator(("move",), "interpolation; factors that are not whole"),
-    **{name: FirmwareOperator(("lookup",)) for name in CURVES},
-}
-"""Operators that layers are made of; whether one of a model is, its verdict says."""
-
-
-# The walk over a model that makes its Program: what each verdict of the linter asks for, and nothing else.
 
 
 def best_program(programs: Iterable[Program]) -> Program:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from firmware_check.instructions import Instructions, told
 from firmware_check.target_check import added_up
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
-from onnxlint_cmsis.cli.options import columns
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.output.plain import TableFit, counted, fitted, printable, wrapped
+from onnxlint_cmsis.output.plain import counted, printable
+from onnxlint_cmsis.output.text_table import TableFit, fitted
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from firmware_check.compare import Comparison
     from firmware_check.library import Library
-    from firmware_check.memory import Bytes
+    from firmware_check.link_map import Bytes
     from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 

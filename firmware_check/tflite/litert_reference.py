@@ -15,8 +15,8 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys
 
 if TYPE_CHECKING:
+    from firmware_check.onnx_answers import Arrays
     from firmware_check.program import Step
-    from firmware_check.reference import Arrays
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 
 

@@ -1,153 +1,23 @@
-"""Other sizes near by that may work or cost less, in the words of the model's author."""
+"""What a model's author can change about a layer: paddings and sizes near by, each tried with `route`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.conditions import FALSE, Condition, all_of, at_least, at_most
+from onnxlint_cmsis.checks.model_sizes import other_sizes, shape_words
+from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.families import family_of
-from onnxlint_cmsis.cmsis_nn.library import COMPILER, measured_pairs
-from onnxlint_cmsis.cmsis_nn.measured_pairs import Evidence
-from onnxlint_cmsis.cmsis_nn.releases import older
-from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Function, KernelCall, Level, Pair, Size, Target
+from onnxlint_cmsis.ground.types import Function, KernelCall, Pair
 from onnxlint_cmsis.model.windows import places, reach
 from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.rule import Subject
+    from onnxlint_cmsis.checks.subjects import Subject
     from onnxlint_cmsis.cmsis_nn.hazard import Hazard
     from onnxlint_cmsis.cmsis_nn.library import Route
-
-
-# The sizes of a layer in the words of the model's author, and other sizes near by that may work.
-
-
-GROUPS = {"input_dims.c", "filter_dims.c"}
-MOST_CHANNELS = 8
-"""How far output channels are changed."""
-
-
-def shape_words(call: KernelCall, names: Collection[str]) -> str:
-    """What the variables of these names are: `3x3 kernel, 64 input channels in 4 groups, no bias`."""
-    return ", ".join(text for text in _words(call, names) if text)
-
-
-def other_sizes(call: KernelCall, names: Collection[str]) -> Iterator[tuple[str, KernelCall]]:
-    """Calls in which another of these variables is changed, nearest first, each with the words for the change."""
-    if "input_dims.n" in names and (call.input_dims.n or 1) > 1:
-        single = call._replace(input_dims=call.input_dims._replace(n=1), output_dims=call.output_dims._replace(n=1))
-        yield "A batch of 1", single
-    have = call.output_dims.c
-    if "output_dims.c" in names and have and call.function in (Function.CONVOLVE, Function.TRANSPOSE_CONV):
-        for step in (sign * far for far in range(1, MOST_CHANNELS + 1) for sign in (1, -1)):
-            if have + step > 0:
-                changed = call.output_dims._replace(c=have + step)
-                yield f"{have + step} output channels", call._replace(output_dims=changed)
-
-
-def _words(call: KernelCall, names: Collection[str]) -> Iterator[str]:
-    source, filters, result = call.input_dims, call.filter_dims, call.output_dims
-    if {"input_dims.n"} & set(names):
-        yield f"a batch of {_shape_words_shown(source.n)}"
-    if {"filter_dims.h", "filter_dims.w"} & set(names):
-        yield f"{_shape_words_shown(filters.h)}x{_shape_words_shown(filters.w)} kernel"
-    yield _pair("stride", call.stride) if {"stride.h", "stride.w"} & set(names) else ""
-    yield _pair("dilation", call.dilation) if {"dilation.h", "dilation.w"} & set(names) else ""
-    yield _channels(call, names)
-    if "output_dims.c" in names:
-        yield f"{_shape_words_shown(result.c)} output channels"
-    if {"input_dims.h", "input_dims.w"} & set(names):
-        yield f"input {_shape_words_shown(source.h)}x{_shape_words_shown(source.w)}"
-    if {"output_dims.h", "output_dims.w"} & set(names):
-        yield f"output {_shape_words_shown(result.h)}x{_shape_words_shown(result.w)}"
-    if "bias" in names and not call.bias:
-        yield "no bias"
-
-
-def _channels(call: KernelCall, names: Collection[str]) -> str:
-    inputs, filtered = call.input_dims.c, call.filter_dims.c
-    if set(names) >= GROUPS and inputs and filtered and inputs != filtered:
-        return f"{inputs} input channels in {inputs // filtered} groups"
-    return f"{_shape_words_shown(inputs)} input channels" if GROUPS & set(names) else ""
-
-
-def _pair(word: str, pair: Pair) -> str:
-    return (
-        f"{word}={_shape_words_shown(pair.h)}"
-        if pair.h == pair.w
-        else f"{word}s=[{_shape_words_shown(pair.h)}, {_shape_words_shown(pair.w)}]"
-    )
-
-
-def _shape_words_shown(size: Size) -> str:
-    return "?" if size is None else str(size)
-
-
-# Whether another kernel is really the better one: measured pairs of shapes, never a kernel's name. Each pair is one
-# layer before and after its channel count took the kernel a check wants. A row speaks of one entry point, and so of
-# one data type: s8, q7 and q15 were measured, and nothing is said of s4 and s16. The numbers are instructions retired
-# by the real library under QEMU (`-icount shift=0`; Cortex-M3, M4 and M55; gcc 12.2, -O3), not cycles. They are in
-# `cmsis_nn/measured_pairs.json`, which `lab/measure_evidence.py` makes, and for q7 and q15 `lab/measure_legacy.py`.
-
-
-ENOUGH = 10
-"""Fewer pairs than this prove nothing."""
-
-
-class Gain(NamedTuple):
-    """Where a rule claims that its kernels are faster."""
-
-    rule: str
-    """Kebab name of the rule, which its measured pairs have."""
-    region: Condition
-    """Over the call before and `want.*` after; found by looking at the pairs."""
-
-
-UNMEASURED = Gain("", FALSE)
-
-
-def between(low: int, value: Term, high: int) -> Condition:
-    """`low <= value <= high`."""
-    return all_of(at_least(value, low), at_most(value, high))
-
-
-def pair_values(before: KernelCall, after: KernelCall) -> dict[str, int | None]:
-    """Variables of a pair: those before under their own names, those after as `want.*`."""
-    return before.variables() | {f"want.{name}": size for name, size in after.variables().items()}
-
-
-def judge(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> tuple[Level, str]:
-    """Level and sentence: a warning only where every measured pair of the same kind got faster."""
-    row = _row(gain, target, before, after)
-    if row is None:
-        return Level.NOTE, "The cost of this change has not been measured"
-    on = "" if row.release == target.release else f", measured on CMSIS-NN {row.release}"
-    if row.inside and row.faster == row.pairs >= ENOUGH:
-        return Level.WARNING, (
-            f"This layer alone got faster in all {row.pairs} measured pairs of this kind "
-            f"(median {row.median:+.0f} % instructions{on})"
-        )
-    return Level.NOTE, (
-        f"Nothing is claimed: of {row.pairs} measured pairs outside the shapes that always gain, {row.faster} gained "
-        f"(median {row.median:+.0f} %, worst {row.worst:+.0f} % instructions{on})"
-    )
-
-
-def _row(gain: Gain, target: Target, before: KernelCall, after: KernelCall) -> Evidence | None:
-    if target.compiler != COMPILER or not gain.rule:
-        return None
-    rows = measured_pairs()
-    inside = gain.region.evaluate(pair_values(before, after)) is True
-    isa = target.isa.value
-    wanted = [(gain.rule, before.entry, release, isa, inside) for release in older(target.release)]
-    return next((row for key in wanted for row in rows if row[:5] == key), None)
-
-
-# What a model's author can change about a layer: paddings and sizes near by, each tried with `route`.
 
 
 PADDINGS = frozenset({"padding.h", "padding.w", "pad_after.h", "pad_after.w"})

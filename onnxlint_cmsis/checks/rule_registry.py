@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from onnxlint_cmsis.checks.facts import FixAction
+from onnxlint_cmsis.checks.fix_actions import FixAction
 from onnxlint_cmsis.checks.rule import Rule, RuleScope, stamped
 from onnxlint_cmsis.ground.findings import Finding, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope, Subject
+from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import check_of_kind, checks_of
+from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.ground.findings import Finding
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
-# The commands of the program: a row each.
-
 
 class Command(NamedTuple):
     """One command."""

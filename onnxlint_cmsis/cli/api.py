@@ -67,8 +67,9 @@ def lint(model: str | os.PathLike[str] | bytes | Serializable, **settings: Unpac
     path, data = _named(model)
     resolved = _settings(path, settings)
     analysis = _opened(path, resolved, data)
+    from onnxlint_cmsis.cli.conclusion import conclude
     from onnxlint_cmsis.cli.engine import lint_file
-    from onnxlint_cmsis.cli.jobs import Job, Linted, conclude
+    from onnxlint_cmsis.cli.jobs import Job, Linted
 
     result = lint_file(path, resolved, data, analysis)
     return conclude([Linted(Job(path, resolved, data), result)], "json").files[0]
@@ -118,7 +119,8 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: Unpack[Se
     what could not be done. Raises UsageError for settings that do not exist or cannot be, ModelError for a file that
     is no model, RuntimeError for an error inside the fix.
     """
-    from onnxlint_cmsis.cli.jobs import Job, fix_apart
+    from onnxlint_cmsis.cli.isolated_fix import fix_apart
+    from onnxlint_cmsis.cli.jobs import Job
 
     name = _file_named(path)
     resolved = _settings(name, settings)
@@ -156,9 +158,9 @@ def _settings(path: str, given: SettingValues) -> Settings:
     """The settings of a file; UsageError where they, or the baseline that they name, cannot be used."""
     settings = settings_of(path, {**given})
     if settings.baseline:
-        from onnxlint_cmsis.config import accepted
+        from onnxlint_cmsis.config import baseline
 
-        accepted.read(settings.baseline)
+        baseline.read(settings.baseline)
     return settings
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.comparing import Comparison, rendered
 from onnxlint_cmsis.cli.discovery import discover
-from onnxlint_cmsis.cli.options import say
+from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
 from onnxlint_cmsis.formats.c_arrays import arrays_of, has_sign, shows_sign
 from onnxlint_cmsis.formats.format import SUFFIXES, file_of, is_c, is_model
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.ground.git_repository import Repository
-    from onnxlint_cmsis.output.comparison import GrowthLimit
+    from onnxlint_cmsis.output.growth_limits import GrowthLimit
 
 PATTERNS = tuple(f":(icase)*{suffix}" for suffix in SUFFIXES)
 """Models, as git is asked for them."""
@@ -58,7 +58,7 @@ class NotCompared(NamedTuple):
 
 def compare_with_base(args: argparse.Namespace, settings: Configuration, limits: tuple[GrowthLimit, ...]) -> int:
     """Print what changed in each model; the worst of the exit codes. Raises UsageError."""
-    from onnxlint_cmsis.output.comparison_text import comparison_json
+    from onnxlint_cmsis.output.comparison_json import comparison_json
 
     repository = None if args.base.startswith("-") else repository_of(Path())
     if repository is None:

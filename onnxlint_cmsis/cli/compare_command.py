@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from onnxlint_cmsis.cli.comparing import Comparison, rendered
-from onnxlint_cmsis.cli.options import CommandParser, add_color, add_form, add_keys, configuration
+from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.cli.output_options import add_color, add_form
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.ground.errors import UsageError
@@ -46,7 +47,7 @@ def make_parser() -> CommandParser:
 
 def run(argv: list[str]) -> int:
     """Print what changed; 1 where a figure grew too much."""
-    from onnxlint_cmsis.output.comparison import growth_limits
+    from onnxlint_cmsis.output.growth_limits import growth_limits
 
     args = make_parser().parse_mixed(argv, "paths")
     limits = growth_limits(args.fail_on_increase)
@@ -60,7 +61,7 @@ def run(argv: list[str]) -> int:
     with opened(*args.paths) as (before, after):
         compared = Comparison.of(before, after, settings, limits, run=args.run)
     if args.form == "json":
-        from onnxlint_cmsis.output.comparison_text import comparison_json
+        from onnxlint_cmsis.output.comparison_json import comparison_json
 
         sys.stdout.write(json_text(comparison_json(compared.difference, compared.over)))
     else:

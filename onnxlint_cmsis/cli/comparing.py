@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import columns, wants_color
+from onnxlint_cmsis.cli.terminal import columns, wants_color
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.output.comparison import Figure, GrowthLimit, ModelDifference, ModelVersion, OutputAnswer
+    from onnxlint_cmsis.output.comparison import Figure, ModelDifference, ModelVersion, OutputAnswer
+    from onnxlint_cmsis.output.growth_limits import GrowthLimit
 
 
 class Comparison(NamedTuple):
@@ -30,7 +31,8 @@ class Comparison(NamedTuple):
         cls, before: Version, after: Version, settings: Configuration, limits: tuple[GrowthLimit, ...], *, run: bool
     ) -> Comparison:
         """Compare two versions; `run` runs them where no proof tells whether outputs are equal. Raises UsageError."""
-        from onnxlint_cmsis.output.comparison import difference, exceeded
+        from onnxlint_cmsis.output.comparison import difference
+        from onnxlint_cmsis.output.growth_limits import exceeded
 
         (old, earlier), (new, later) = (version_of(given, settings) for given in (before, after))
         differing = difference(old, new)._replace(outputs=_outputs(earlier, later, run=run))
@@ -63,7 +65,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
     why = why_not_equal(before, after)
     if not why or not run:
         return OutputAnswer(not why, why)
-    from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
+    from onnxlint_cmsis.cli.compared import BothVersions, outputs_of_both
 
     shapes = before.settings.input_shapes
     given = BothVersions(before.format, before.path, before.data, after.format, after.data, shapes)
@@ -73,7 +75,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
 def rendered(args: argparse.Namespace, compared: Comparison) -> str:
     """A comparison as text or as Markdown."""
     if args.form == "markdown":
-        from onnxlint_cmsis.output.comparison_text import comparison_markdown
+        from onnxlint_cmsis.output.comparison_markdown import comparison_markdown
 
         return comparison_markdown(*compared)
     from onnxlint_cmsis.output.comparison_text import comparison_text

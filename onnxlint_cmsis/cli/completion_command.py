@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 
 from onnxlint_cmsis.cli import COMMANDS
-from onnxlint_cmsis.cli.options import PROGRAM, CommandParser
+from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.terminal import PROGRAM
 from onnxlint_cmsis.ground.errors import UsageError
 
 SHELLS = ("bash", "zsh", "tcsh")

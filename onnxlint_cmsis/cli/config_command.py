@@ -1,4 +1,4 @@
-"""The command `config`: the resolved settings, each with where it comes from."""
+"""`onnxlint-cmsis config [KEY]`: the settings that exist, one of them explained, or their JSON Schema."""
 
 from __future__ import annotations
 
@@ -6,36 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import CommandParser, columns
+from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.resolved_settings import toml
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.config.kinds import SETTING_KINDS
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.words import did_you_mean
-from onnxlint_cmsis.output.plain import printable, toml_string, wrapped
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.config.keys import Key
-    from onnxlint_cmsis.config.settings import Settings
-
-
-# The resolved settings as lines of TOML, each with where it comes from.
-
-
-def settings_lines(settings: Settings) -> list[str]:
-    """One line for each key."""
-    return [f"{key.name} = {toml(settings.raw[key.name])}  # {printable(settings.origins[key.name])}" for key in KEYS]
-
-
-def toml(value: object) -> str:
-    """A value as TOML, tables inline."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{toml_string(name)} = {toml(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(toml(item) for item in value) + "]"
-    return toml_string(value) if isinstance(value, str) else json.dumps(value)
-
-
-# `onnxlint-cmsis config [KEY]`: the settings that exist.
 
 
 def make_parser() -> CommandParser:
@@ -66,9 +47,6 @@ def run(argv: list[str]) -> int:
     lines += [f"Default: {toml(key.default)}", f"Option: {key.option or '--config ' + key.name + '=VALUE'}"]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
-
-
-# The JSON Schema of the configuration.
 
 
 DRAFT = "http://json-schema.org/draft-07/schema#"

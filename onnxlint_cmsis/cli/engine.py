@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.cli.fix_promises import Promises, SizeFindings, can_fix, size_findings, too_large_for_sizes
+from onnxlint_cmsis.cli.full_names import with_full_names
 from onnxlint_cmsis.config import accepted
-from onnxlint_cmsis.config.selection import adjust, enabled, fixable
-from onnxlint_cmsis.formats.format import ONNX, file_of, is_image, part
-from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError, UnreadableError
-from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding, Location
+from onnxlint_cmsis.config.selection import adjust, enabled
+from onnxlint_cmsis.formats.format import ONNX, file_of, is_image
+from onnxlint_cmsis.ground.errors import CalibrationError
+from onnxlint_cmsis.ground.findings import Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.model.model_error import ModelError
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.memory_needs import DeviceFit
     from onnxlint_cmsis.analysis.real_ranges import Measured
     from onnxlint_cmsis.analysis.results import FileSummary
-    from onnxlint_cmsis.checks.facts import ClassFact, FileProblem
+    from onnxlint_cmsis.checks.class_facts import ClassFact
+    from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-    from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.repairable import Answers
-    from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
 
@@ -57,24 +55,24 @@ def lint_file(
                 return firmware
         model = model or ModelAnalysis(path, settings.analysis, data)
     except ModelError as error:
-        from onnxlint_cmsis.checks.facts import FileProblem
+        from onnxlint_cmsis.checks.file_problem import FileProblem
 
         problem = _problem(error.kind, FileProblem(error.message, Location(path)))
         unknown = not_analysed(settings.targets, [problem])
         return _result(path, settings, None, [problem])._replace(verdicts=unknown)
     graph, lowered = model.graph, model.lowered
-    settings = _with_full_names(settings, model)
+    settings = with_full_names(settings, model)
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
 
     codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
     sizing = [code for code in codes if enabled(code, settings, path)]
-    too_large = _too_large_for_sizes(model, settings)
+    too_large = too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
-    sized = _size_findings(model, settings, prices) if sizing and lowered.layers and not too_large else SizeFindings()
+    sized = size_findings(model, settings, prices) if sizing and lowered.layers and not too_large else SizeFindings()
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _layer_findings(model, settings, sized.repairs)
-    if layers and _can_fix(model):
+    if layers and can_fix(model):
         layers = list(map(Promises(model, settings, data).marked, layers))
     fit, deployed = _fit(model), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
@@ -109,20 +107,6 @@ def _application(model: ModelAnalysis, settings: Settings, summary: FileSummary)
     from onnxlint_cmsis.output.tflm_cpp import application_lines
 
     return (*application_lines(model.resolver, arenas),)
-
-
-def _with_full_names(settings: Settings, model: ModelAnalysis) -> Settings:
-    """Settings whose suppressions name nodes and tensors as the model does, where they use the short names shown."""
-    if not any(entry.node or entry.tensor for entry in settings.suppress):
-        return settings
-    from onnxlint_cmsis.analysis.layer_names import layer_names
-
-    full = {short: name for name, short in layer_names(model).names.items()}
-    entries = (
-        entry._replace(node=full.get(entry.node, entry.node), tensor=full.get(entry.tensor, entry.tensor))
-        for entry in settings.suppress
-    )
-    return replace(settings, suppress=tuple(entries))
 
 
 def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
@@ -173,7 +157,7 @@ def _problems(graph: Graph) -> Iterator[Finding]:
     """What the reader found wrong, at the node it speaks of."""
     if not graph.problems:
         return
-    from onnxlint_cmsis.checks.facts import FileProblem, group_of
+    from onnxlint_cmsis.checks.file_problem import FileProblem, group_of
     from onnxlint_cmsis.model.node_location import node_location
 
     by_label = {node.label: node for node in reversed(graph.nodes)}
@@ -228,7 +212,7 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     findings = model_findings(model, model.lowered.without(wrong) if wrong else model.lowered, runs)
     if not repairs:
         return findings
-    from onnxlint_cmsis.checks.kinds import priced
+    from onnxlint_cmsis.checks.repair_prices import priced
 
     return list(priced(findings, repairs))
 
@@ -309,164 +293,3 @@ def layers_report(
         resolver=model.resolver,
     )
     return report._replace(output_errors=errors.outputs, samples=errors.samples) if errors else report
-
-
-# What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what a fix would repair.
-
-
-def fix_options(settings: Settings) -> FixOptions:
-    """Policy and bounds that the settings give planning."""
-    from onnxlint_cmsis.fixers.planning.policies import FixOptions
-
-    return FixOptions(
-        policy=settings.fix_policy,
-        align=settings.align,
-        min_gain=settings.min_gain,
-        budget=settings.fix_budget_bytes,
-        unsafe=settings.unsafe_fixes,
-        weights=settings.weights,
-    )
-
-
-def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None = None) -> FixRequest:
-    """The request that a file's settings make; with a path, accepted findings are not acted on.
-
-    `model` is the analysis of the file, where it is at hand. Raises ModelError.
-    """
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.checks.facts import PLAN
-    from onnxlint_cmsis.checks.rule_registry import codes_of
-    from onnxlint_cmsis.fixers.request import FixRequest
-
-    request = FixRequest(settings.analysis, fix_options(settings))
-    if not path:
-        return request
-    if any(entry.node or entry.tensor for entry in settings.suppress):
-        settings = _with_full_names(settings, model or ModelAnalysis(path, settings.analysis))
-    consent = accepted.Consent(settings, path)
-    plans = fixable(settings, path) & {*codes_of(PLAN)}
-    return request._replace(fixable=consent.fixable, accepted=consent.accepted, plans=plans)
-
-
-class SizeFindings(NamedTuple):
-    """What searching sizes brings."""
-
-    findings: tuple[Finding, ...] = ()
-    """Findings of the rules on sizes."""
-    repairs: tuple[ClassFact, ...] = ()
-    """Classes that grow to step around hazards."""
-    notes: tuple[str, ...] = ()
-    """Searches that ended early, as sentences."""
-
-
-def _too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
-    """Why sizes are not searched while linting, as a clause; empty where they are."""
-    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
-    if not layers:
-        return ""
-    if limit is not None and model.size > limit:
-        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
-    if most is not None and layers > most:
-        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
-    return ""
-
-
-def _size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> SizeFindings:
-    """Findings of the rules on sizes, which search sizes and read weights."""
-    from onnxlint_cmsis.checks.facts import unpromised
-    from onnxlint_cmsis.cmsis_nn.library import predicted
-    from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.size_facts import class_findings, repair_prices
-    from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
-    from onnxlint_cmsis.fixers.planning.unchangeable import refused
-
-    consent = accepted.Consent(settings, model.path)
-    prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
-    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
-    plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    findings = (*class_findings(plan), *plan.accepted)
-    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
-    if not _can_fix(model):
-        return SizeFindings(tuple(map(unpromised, findings)), (), notes)
-    return SizeFindings(findings, repair_prices(plan), notes)
-
-
-def _can_fix(model: ModelAnalysis) -> bool:
-    """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
-    from onnxlint_cmsis.fixers.planning.unchangeable import can_change
-
-    form, graph = model.format, model.graph
-    fixed = bool(form.editor and form.prover) and file_of(model.path) == model.path and can_change(graph)
-    return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
-
-
-class Promises:
-    """What a fix of one file would do about its findings on layers.
-
-    A repair that rewrites layers is tried in memory; the proof is not. A repair whose proof depends on what runs the
-    model says so.
-    """
-
-    def __init__(self, model: ModelAnalysis, settings: Settings, data: bytes | None) -> None:
-        """`data` is the content where it does not come from the file."""
-        self._model, self._settings, self._data = model, settings, data
-        self._repaired: dict[str, frozenset[str]] = {}
-        """Layers that each repair was seen to mend, by the name of the repair."""
-
-    def marked(self, finding: Finding) -> Finding:
-        """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
-        from onnxlint_cmsis.checks.facts import PLAN, RESCALE, RETYPE, REWRITE
-        from onnxlint_cmsis.checks.rule_registry import rule
-
-        properties, action = finding.properties, rule(finding.code).action
-        if properties.get("fixable") or not ("hazard" in properties or action in (REWRITE, RETYPE, RESCALE, PLAN)):
-            return finding
-        if finding.code not in fixable(self._settings, self._model.path):
-            return finding
-        return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
-
-    def _marks(self, finding: Finding) -> tuple[str, ...]:
-        """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
-        from onnxlint_cmsis.checks.facts import PLAN
-        from onnxlint_cmsis.checks.rule_registry import rule
-        from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
-
-        if rule(finding.code).action is PLAN:
-            return ("fixable",) if any(room.ram for room in self._settings.analysis.rooms) else ()
-        repair = self._answers.repair_for(finding)
-        if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
-            if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
-                return ("fixable",)
-            return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
-        if finding.resize is None or "hazard" not in finding.properties:
-            return ()
-        if not pad_would_do(self._model, finding.resize):
-            return ()
-        return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
-
-    @cached_property
-    def _answers(self) -> Answers:
-        from onnxlint_cmsis.fixers.planning.repairable import Answers
-
-        return Answers(self._model)
-
-    def _mends(self, repair: RepairRow) -> frozenset[str]:
-        """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""
-        if repair.name not in self._repaired:
-            self._repaired[repair.name] = frozenset(self._tried(repair))
-        return self._repaired[repair.name]
-
-    def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.rewriting import rewritten_by
-        from onnxlint_cmsis.fixers.snapshot import Snapshot
-        from onnxlint_cmsis.formats.onnx.opening import open_buffer
-
-        path, settings = self._model.path, self._settings
-        try:
-            data = open_buffer(path)[:] if self._data is None else self._data
-            start = Snapshot(path, data, fix_request(settings, path, self._model), analysis=self._model)
-            start.editor.check_readable(data, path)
-            return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
-        except (OSError, ModelError, UnreadableError, NotAppliedError):
-            return []

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.conclusion import RunOutcome, conclude, exit_code
 from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, standard_input
-from onnxlint_cmsis.cli.jobs import Job, Linted, RunOutcome, conclude, exit_code, lint_all
-from onnxlint_cmsis.cli.options import columns, configuration, make_parser, say, wants_color
-from onnxlint_cmsis.config.keys import matches_any
+from onnxlint_cmsis.cli.jobs import Job, Linted, lint_all
+from onnxlint_cmsis.cli.lint_options import make_parser
+from onnxlint_cmsis.cli.options import configuration
+from onnxlint_cmsis.cli.terminal import columns, say, wants_color
+from onnxlint_cmsis.config.path_patterns import matches_any
 from onnxlint_cmsis.formats.format import ENDINGS, file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import printable
@@ -56,7 +59,7 @@ def run(argv: list[str]) -> int:
     jobs = [_job(path, settings, args)._replace(fix=mode) for path in files]
     leading = jobs[0].settings if jobs else settings.settings_for(STDIN_NAME)
     if args.show_settings:
-        from onnxlint_cmsis.cli.config_command import settings_lines
+        from onnxlint_cmsis.cli.resolved_settings import settings_lines
 
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
     _check_baselines(jobs)
@@ -117,15 +120,15 @@ def _check_baselines(jobs: list[Job]) -> None:
     """Raise BaselineError for a baseline that cannot be read, before any file is looked at or fixed."""
     used = {job.settings.baseline for job in jobs} - {""}
     if used:
-        from onnxlint_cmsis.config import accepted
+        from onnxlint_cmsis.config import baseline
 
         for path in used:
-            accepted.read(path)
+            baseline.read(path)
 
 
 def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
     """Lint, and tell standard error what went wrong inside."""
-    from onnxlint_cmsis.cli.options import ProgressLine
+    from onnxlint_cmsis.cli.progress import ProgressLine
 
     fixing = any(job.fix for job in jobs)  # which searches and proves, for minutes where a model is large
     linted, progress = [], ProgressLine(len(jobs), least=1 if fixing else 2)
@@ -147,7 +150,8 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
 
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, least: int) -> int:
     """Write the report, or the new baseline; the exit code, `least` or a larger one."""
-    from onnxlint_cmsis.output.run import Run, render
+    from onnxlint_cmsis.output.formats import render
+    from onnxlint_cmsis.output.run import Run
 
     if args.write_baseline:
         return max(least, _write_baseline(args, linted))
@@ -181,7 +185,7 @@ def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, l
     if args.certificate:
         _write_certificates(args.certificate, outcome)
     if args.statistics and leading.output_format not in ("full", "concise", "json"):
-        from onnxlint_cmsis.output.run import statistics_lines
+        from onnxlint_cmsis.output.statistics import statistics_lines
 
         print("\n".join(statistics_lines(run_)), file=sys.stderr)
     return code
@@ -191,7 +195,7 @@ def _write_certificates(path: str, outcome: RunOutcome) -> None:
     """Write the certificates of fixed files, or of what they would become."""
     from onnxlint_cmsis.cli.verify_command import VERSION
     from onnxlint_cmsis.ground.atomic_write import write_text
-    from onnxlint_cmsis.output.json_report import plain_data
+    from onnxlint_cmsis.output.fix_json import plain_data
     from onnxlint_cmsis.output.plain import json_text
 
     fixes = [(file.path, file.fix.certificate) for file in outcome.files if file.fix and file.fix.certificate]
@@ -210,11 +214,11 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
 
 def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     """Write the findings of every readable file as the baseline."""
-    from onnxlint_cmsis.config import accepted
+    from onnxlint_cmsis.config import baseline
     from onnxlint_cmsis.output.plain import counted
 
     readable = [lint for lint in linted if lint.file.readable and not lint.file.error]
-    number = accepted.write(args.write_baseline, [(lint.job.path, lint.file.findings) for lint in readable])
+    number = baseline.write(args.write_baseline, [(lint.job.path, lint.file.findings) for lint in readable])
     if not args.quiet:
         told = f"{counted(number, 'finding')} in {counted(len(readable), 'file')} written to {args.write_baseline}"
         _print(f"{printable(told)}\n")

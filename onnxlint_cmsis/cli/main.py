@@ -99,7 +99,7 @@ def _run(command: str, argv: list[str]) -> int:
 
 def complain(message: str) -> int:
     """Print one line to standard error; the exit code for it."""
-    from onnxlint_cmsis.cli.options import say
+    from onnxlint_cmsis.cli.terminal import say
 
     say(f"error: {message}")
     return USAGE

@@ -6,21 +6,17 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cli.analysed_file import analysed, verdict_head
 from onnxlint_cmsis.cli.discovery import STDIN, models_of, standard_input
-from onnxlint_cmsis.cli.options import (
-    CommandParser,
-    add_form,
-    add_full_names,
-    add_keys,
-    analysed,
-    columns,
-    configuration,
-    verdict_head,
-)
+from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.cli.output_options import add_form, add_full_names
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.formats.format import Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import TableFit, counted, fitted, json_text, wrapped
+from onnxlint_cmsis.output.plain import counted, json_text
+from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
+from onnxlint_cmsis.output.wrapping import wrapped
 from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
 
 if TYPE_CHECKING:

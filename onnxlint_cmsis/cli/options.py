@@ -1,38 +1,26 @@
-"""Options and helpers that all commands share: the table's options, files of a run, progress, terminal."""
+"""Command-line options that come from the table of settings, and what all commands share."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from onnxlint_cmsis.cli import command_help
-from onnxlint_cmsis.cli.discovery import STDIN_NAME
-from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration, SettingsLayer, configured_by
+from onnxlint_cmsis.cli.terminal import PROGRAM, columns
+from onnxlint_cmsis.config.file_reading import SettingsLayer, configured_by
+from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration
 from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
 from onnxlint_cmsis.config.kinds import SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.settings import KEYS
-from onnxlint_cmsis.formats.format import SUFFIXES
-from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.words import did_you_mean
-from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.keys import Key
-    from onnxlint_cmsis.config.settings import Settings
 
 
-# Command-line options that come from the table of configuration keys, and what all commands share.
-
-
-PROGRAM = "onnxlint-cmsis"
 CHOICES = 40
 """Characters that the values of an option may take in its name."""
 
@@ -194,154 +182,3 @@ def _pair(key: Key, text: str) -> tuple[str, object]:
     if not equals or not name:
         raise UsageError(f"{key.option}: {text!r} is not {key.metavar}")
     return name, [int(size) if size.strip().isdecimal() else size.strip() for size in value.split(",")]
-
-
-# Whether the text is coloured, and how wide it may be.
-
-
-def say(text: str) -> None:
-    """Print one line to standard error."""
-    print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
-
-
-def analysed(path: str, settings: Settings, data: bytes | None = None, *, name: str = "") -> ModelAnalysis:
-    """The analysis of a file, or of `data` under a name. Raises UsageError."""
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.model_error import ModelError
-
-    try:
-        return ModelAnalysis(name or path, settings.analysis, data)
-    except ModelError as error:
-        raise UsageError(f"{path}: {error.message}") from None
-
-
-def verdict_head(
-    model: ModelAnalysis, settings: Settings, data: bytes | None = None, *, full_names: bool, color: bool = False
-) -> str:
-    """The verdicts on a model, or on `data`, as `lint` prints them: a line for each, and an empty line."""
-    from onnxlint_cmsis.cli.engine import lint_file
-    from onnxlint_cmsis.output.concise import verdict_lines
-    from onnxlint_cmsis.output.run import Run
-
-    run = Run((), (), 0, "", color=color, width=columns(), full_names=full_names)
-    lines = verdict_lines(lint_file(model.path, settings, data, model), run)
-    return "".join(f"{line}\n" for line in (*lines, ""))
-
-
-def wants_color(choice: str, stream: TextIO) -> bool:
-    """True for `always`, or for `auto` on a terminal; NO_COLOR and FORCE_COLOR decide `auto`, NO_COLOR first."""
-    if choice != "auto":
-        return choice == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def add_form(parser: CommandParser, *more: str) -> None:
-    """Add the option for the form of the output, as `form`: text, JSON, and what else there is."""
-    forms = ("text", "json", *more)
-    text = f"Form of the output: {', '.join(forms[:-1])} or {forms[-1]}. Default: text."
-    add = parser.output.add_argument
-    add("--output-format", dest="form", choices=forms, metavar="NAME", default="text", help=text)
-
-
-def add_full_names(parser: CommandParser) -> None:
-    """Add the option for whole names."""
-    text = "Show names as they stand in the file."
-    parser.output.add_argument("--full-names", action="store_true", help=text)
-
-
-def add_color(parser: CommandParser) -> None:
-    """Add the option that `wants_color` takes."""
-    text = "Colour: auto, always or never. Default: auto."
-    add = parser.output.add_argument
-    add("--color", choices=("auto", "always", "never"), metavar="WHEN", default="auto", help=text)
-
-
-def columns() -> int:
-    """Columns of the terminal: the variable COLUMNS, else the width of the terminal, else 80."""
-    return shutil.get_terminal_size((80, 24)).columns
-
-
-# Options of `onnxlint-cmsis [lint] PATHS`.
-
-
-DESCRIPTION = "Tell what CMSIS-NN will do with a model on a Cortex-M."
-EPILOG = """CODES and CPU may be several with commas; they, GLOB and options with = repeat.
-Exit codes: 0 clean, 1 findings at or above --fail-on, 2 could not do it.
-Commands:
-{commands}
-COMMAND --help explains a command, `config` lists the settings."""
-
-
-def make_parser() -> CommandParser:
-    """The options of the command."""
-    usage, epilog = "%(prog)s [lint] [options] PATHS", EPILOG.format(commands=command_help())
-    parser = CommandParser("", DESCRIPTION, epilog=epilog, usage=usage)
-    text = f"Models ({', '.join(SUFFIXES)}), folders of them, - for standard input. Default: this folder."
-    parser.judged.add_argument("paths", nargs="*", metavar="PATHS", help=text)
-    add = parser.fixing.add_argument
-    add("--fix", action="store_true", help="Rewrite files, proven to compute the same.")
-    add("--diff", action="store_true", help="Show what --fix would do; exit with 1 if it would.")
-    add("--fix-only", action="store_true", help="Fix, and report no findings.")
-    add("--certificate", metavar="FILE", default="", help="Write why fixed files are equal for every input.")
-    add("--exit-non-zero-on-fix", action="store_true", help="Exit with 1 where a file was fixed.")
-    add_keys(parser)
-    add = parser.judged.add_argument
-    add("--stdin-filename", metavar="NAME", default=STDIN_NAME, help="What to call standard input.")
-    add("--force-exclude", action="store_true", help="Leave excluded files out even where they are named.")
-    add("--show-files", action="store_true", help="Print the files that would be linted.")
-    add("--show-settings", action="store_true", help="Print the settings, each with its origin.")
-    add("--jobs", type=_jobs, default=1, metavar="N", help="Processes for several files. Default: 1.")
-    add = parser.findings.add_argument
-    add("--write-baseline", metavar="FILE", default="", help="Accept all present findings: write them there.")
-    add("--exit-zero", action="store_true", help="Exit with 0 even when there are findings.")
-    add = parser.output.add_argument
-    add("--output-file", metavar="FILE", default="", help="Write the report there.")
-    add("--explain", action="store_true", help="Tell kernel, source and evidence of each finding.")
-    add_full_names(parser)
-    add("--statistics", action="store_true", help="Count the findings of each rule and level.")
-    add("--sarif-category", metavar="NAME", default="", help="Category of the run in SARIF.")
-    add_color(parser)
-    add("-q", "--quiet", action="store_true", help="Print findings only.")
-    add("--version", action="version", version=f"{PROGRAM} {__version__}", help="Print the version.")
-    return parser
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
-
-
-# How far a long run is, on a terminal's standard error.
-
-
-class ProgressLine:
-    """A line that says how many of some things are done; nothing where standard error is no terminal."""
-
-    def __init__(self, things: int, noun: str = "files", *, least: int = 2) -> None:
-        """`least` is the number of things from which on the line is shown."""
-        self._things, self._noun = things, noun
-        self._shown = things >= least and sys.stderr.isatty()
-        self._done = 0
-
-    def at(self, name: str) -> None:
-        """What is being done, or was done last."""
-        if self._shown:
-            text = f"{self._done:,} of {self._things:,} {self._noun}: {printable(name)}"
-            sys.stderr.write(f"\r\033[K{text[: columns() - 1]}")
-            sys.stderr.flush()
-
-    def step(self, name: str) -> None:
-        """Count one more task as done."""
-        self._done += 1
-        self.at(name)
-
-    def close(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
+from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.output_options import add_form
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import json_text, wrapped
+from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule

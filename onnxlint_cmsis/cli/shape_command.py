@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from onnxlint_cmsis.cli.discovery import STDIN
-from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
+from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.output_options import add_form
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.targets import COMPILERS, parse_target
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT
-from onnxlint_cmsis.output.plain import json_text, wrapped
+from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,9 @@ from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.analysis.certificates import certificate, untrue
 from onnxlint_cmsis.analysis.certified import verified
 from onnxlint_cmsis.analysis.unequal import reason
-from onnxlint_cmsis.cli.options import CommandParser, add_form, columns
+from onnxlint_cmsis.cli.options import CommandParser
+from onnxlint_cmsis.cli.output_options import add_form
+from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.formats.format import format_of
@@ -19,8 +21,9 @@ from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.model.model_error import ModelError
-from onnxlint_cmsis.output.json_report import plain_data
-from onnxlint_cmsis.output.plain import json_text, wrapped
+from onnxlint_cmsis.output.fix_json import plain_data
+from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.wrapping import wrapped
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
 from onnxlint_cmsis.runtimes.host.hosts import LITERT
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators

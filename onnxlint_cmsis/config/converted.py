@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.config.keys import BY_FORMAT, Glob
+from onnxlint_cmsis.config.keys import BY_FORMAT
+from onnxlint_cmsis.config.path_patterns import Glob
 from onnxlint_cmsis.config.settings import Suppression
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level

@@ -1,25 +1,28 @@
-"""Configuration files: found, read, and laid under the command line."""
+"""The configuration of a run: the command line laid over the file, checked and resolved into Settings."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.families import FLOAT, INTEGER, LEGACY, family_named
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.converted import Place
+from onnxlint_cmsis.config.file_reading import (
+    CONFIG,
+    KEY_BY_NAME,
+    ConfigError,
+    SettingsLayer,
+    absolute,
+    nearest,
+    read,
+    refuse_unknown,
+)
 from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
-from onnxlint_cmsis.config.kinds import SETTING_KINDS, setting_of
+from onnxlint_cmsis.config.kinds import setting_of
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, file_of, format_of, is_image
-from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.ground.files import TEXT, read_regular
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
 
 if TYPE_CHECKING:
@@ -28,152 +31,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.given import SettingValues
 
 
-# Configuration files: finding the nearest, reading its raw values.
-
-
-OWN_FILE = "onnxlint-cmsis.toml"
-PROJECT_FILE = "pyproject.toml"
-SECTION = "onnxlint-cmsis"
-
-
-class ConfigError(UsageError):
-    """A configuration that cannot be used; the text names the file, the key and what is allowed."""
-
-
-class SettingsLayer(NamedTuple):
-    """Raw values from one place."""
-
-    origin: str
-    """The file, or `command line`."""
-    root: str
-    """Absolute folder that its relative paths start from."""
-    values: dict[str, object]
-    """Key name to raw value."""
-    configured: frozenset[str] = frozenset()
-    """Keys of the command line that `--config KEY=VALUE` gives, not an option."""
-    releases: tuple[str, ...] = ()
-    """Releases that firmware can be of; the value of `release` is the newest of them."""
-
-    def origin_of(self, name: str) -> str:
-        """Where a key's value is from: the file, `command line`, or `--config`."""
-        return CONFIG if name in self.configured else self.origin
-
-
-def nearest(folder: Path) -> Path | None:
-    """The configuration file that holds for a folder: its own or the nearest above."""
-    for parent in (folder, *folder.parents):
-        own, project = parent / OWN_FILE, parent / PROJECT_FILE
-        if own.is_file():
-            return own
-        if project.is_file() and _section(project) is not None:
-            return project
-    return None
-
-
-def read(path: Path) -> SettingsLayer:
-    """The raw values of a configuration file, its keys checked."""
-    values = _section(path) if path.name == PROJECT_FILE else _toml(path, _text(path))
-    if values is None:
-        raise ConfigError(f"{path}: it has no [tool.{SECTION}] section")
-    layer = SettingsLayer(str(path), str(absolute(str(path)).parent), values)
-    refuse_unknown(layer)
-    return layer
-
-
-def _section(path: Path) -> dict[str, object] | None:
-    """The tool's section of a pyproject.toml, None where it has none."""
-    text = _text(path)
-    if SECTION not in text:  # most projects': spare them the parser
-        return None
-    tool = _toml(path, text).get("tool", {})
-    section = tool.get(SECTION) if isinstance(tool, dict) else None
-    if section is not None and not isinstance(section, dict):
-        raise ConfigError(f"{path}: tool.{SECTION} is not a table")
-    return section
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_regular(path, TEXT).decode("utf-8-sig")  # editors of Windows begin with a mark
-    except OSError as error:
-        raise ConfigError(f"{path}: the configuration cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: it is not UTF-8 at byte {error.start}") from error
-
-
-def _toml(origin: Path | str, text: str) -> dict[str, Any]:
-    """The text of a TOML file as a dictionary; ConfigError names the file."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        values: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{origin}: not valid TOML: {error}") from error
-    return values
-
-
-def configured_by(texts: Iterable[str]) -> tuple[str, dict[str, object]]:
-    """The file that `--config FILE` names, empty for none, and the raw values of `--config KEY=VALUE`.
-
-    A value is TOML; a bare word is a text: `weights-in=tcm`. The last value of a key counts. What is the path of
-    a file, or has no `=`, is a file.
-
-    Raises:
-        ConfigError: two files, a key that does not exist, or a value that is no TOML.
-
-    """
-    file, values = "", dict[str, object]()
-    for given in texts:
-        if "=" in given and not Path(given).is_file():
-            values |= _assignment(given)
-        elif file:
-            raise ConfigError(f"{CONFIG}: {file} and {given} are two files; name one")
-        else:
-            file = given
-    refuse_unknown(SettingsLayer(CONFIG, "", values))
-    return file, values
-
-
-def _assignment(given: str) -> dict[str, object]:
-    """`KEY=VALUE` as a dictionary of one key."""
-    name, _, value = (part.strip() for part in given.partition("="))
-    try:
-        return _toml(CONFIG, given)
-    except ConfigError:
-        if not value or value[0] in "[{\"'" or not name:
-            raise ConfigError(f"{CONFIG}: {given!r} is not KEY=VALUE in TOML{_wanted(name)}") from None
-    return _toml(CONFIG, f"{name} = {json.dumps(value, ensure_ascii=False)}")
-
-
-def _wanted(name: str) -> str:
-    """What the key takes, where there is one of the name."""
-    key = _BY_NAME.get(name.partition(".")[0])
-    return f"; {key.name} is {SETTING_KINDS[key.kind].words}" if key else ""
-
-
-def refuse_unknown(layer: SettingsLayer) -> None:
-    """Raise ConfigError for a key that does not exist."""
-    allowed = [key.name for key in KEYS]
-    for name in layer.values:
-        if name not in allowed:
-            raise ConfigError(f"{layer.origin}: unknown key {name!r}{did_you_mean(name, allowed)}")
-
-
-def absolute(path: str) -> Path:
-    """The path from the root, without `..`, symbolic links left as they are."""
-    return Path(os.path.normpath(Path(path).absolute()))
-
-
-# Configuration: the command line laid over the file, checked and resolved into Settings.
-
-
 COMMAND_LINE = "command line"
-CONFIG = "--config"
-"""Origin of what `--config KEY=VALUE` gives."""
 ARGUMENTS = "arguments"
-_BY_NAME = {key.name: key for key in KEYS}
 
 
 class Configuration:
@@ -224,7 +83,7 @@ def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[Sett
     named = next((layer for layer in reversed(layers) if layer.values.get("firmware")), None)
     path = image
     if named and not image:
-        path = str(_checked(_BY_NAME["firmware"], named.values["firmware"], named.origin_of("firmware"), named.root))
+        path = str(_checked(KEY_BY_NAME["firmware"], named.values["firmware"], named.origin_of("firmware"), named.root))
     if not path:
         return ()
     from onnxlint_cmsis.images.held_models import newest_build
@@ -236,7 +95,7 @@ def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[Sett
     except ImageError as error:
         if image:
             return ()  # linting the image says so
-        origin = _key_at(named.origin_of("firmware"), _BY_NAME["firmware"]) if named else ""
+        origin = _key_at(named.origin_of("firmware"), KEY_BY_NAME["firmware"]) if named else ""
         raise ConfigError(f"{origin}: {path}: {error}") from None
     told = build_settings(build)
     return (SettingsLayer(build.path, "", told.values, releases=told.releases),)
@@ -251,19 +110,19 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     value: dict[str, Any] = {key.name: _checked(key, key.default, "default", "") for key in KEYS}
     origins = {key.name: "default" for key in KEYS}
     for layer in layers:
-        for forgotten in [other for name in layer.values for other in _BY_NAME[name].forgets]:
+        for forgotten in [other for name in layer.values for other in KEY_BY_NAME[name].forgets]:
             raw[forgotten], value[forgotten], origins[forgotten] = [], (), "default"
         for name, given in layer.values.items():
             origin = layer.origin_of(name)
-            checked = _checked(_BY_NAME[name], given, origin, layer.root)
-            joined = _BY_NAME[name].extends and origins[name] != "default"
+            checked = _checked(KEY_BY_NAME[name], given, origin, layer.root)
+            joined = KEY_BY_NAME[name].extends and origins[name] != "default"
             value[name] = _joined(value[name], checked) if joined else checked
             raw[name] = _joined(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {origin}" if joined else origin
     try:
         runtime = runtime_for(value["runtime"], form)
     except ValueError as error:
-        raise ConfigError(f"{_key_at(origins['runtime'], _BY_NAME['runtime'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origins['runtime'], KEY_BY_NAME['runtime'])}: {error}") from None
     if runtime.release and origins["release"] == "default":
         value["release"] = raw["release"] = runtime.release
         origins["release"] = runtime.label
@@ -277,12 +136,12 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
         releases = _releases(layers, origins["release"]) or (value["release"],)
         parsed = [parse_target(text, name, value["compiler"]) for text in value["targets"] for name in releases]
     except ValueError as error:
-        raise ConfigError(f"{_key_at(origin, _BY_NAME['targets'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origin, KEY_BY_NAME['targets'])}: {error}") from None
     specialized, fused = value["float-build"] == "default", value["float-contract"] == "fast"
     built = (target._replace(specialized=specialized, fused=fused) for target in parsed)
     value["targets"] = tuple(dict.fromkeys(built))
     _check_devices(value, origins)
-    named = {_BY_NAME[name].attribute: held for name, held in value.items()}
+    named = {KEY_BY_NAME[name].attribute: held for name, held in value.items()}
     own = (COMMAND_LINE, ARGUMENTS)
     file = next((layer.origin for layer in layers if layer.origin not in own and layer.root), "")
     return Settings(**named, file=file, origins=origins, raw=raw)
@@ -295,7 +154,7 @@ def _releases(layers: tuple[SettingsLayer, ...], origin: str) -> tuple[str, ...]
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
     """Release and data type of the API where they are not set; ConfigError for what is of another API."""
-    family, said, origin = family_named(value["api"]), origins["api"], _key_at(origins["api"], _BY_NAME["api"])
+    family, said, origin = family_named(value["api"]), origins["api"], _key_at(origins["api"], KEY_BY_NAME["api"])
     if family is INTEGER and value["assume"] in FLOAT.types:
         family, said = FLOAT, origins["assume"]
     if family is LEGACY and runtime.name != DIRECT.name:
@@ -307,7 +166,7 @@ def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str,
             value[name] = raw[name] = meant
             origins[name] = said
     if value["assume"] not in family.types:
-        origin = _key_at(origins["assume"], _BY_NAME["assume"])
+        origin = _key_at(origins["assume"], KEY_BY_NAME["assume"])
         raise ConfigError(
             f"{origin}: {value['assume']} is of another API; allowed with {family.api}: {', '.join(family.types)}"
         )
@@ -316,7 +175,7 @@ def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str,
     try:
         family.refuse_without(value["release"])
     except ValueError as error:
-        raise ConfigError(f"{_key_at(origins['release'], _BY_NAME['release'])}: {error}") from None
+        raise ConfigError(f"{_key_at(origins['release'], KEY_BY_NAME['release'])}: {error}") from None
 
 
 def _joined(old: Any, new: Any) -> Any:
@@ -347,7 +206,7 @@ def _check_devices(value: Mapping[str, Any], origins: Mapping[str, str]) -> None
     for name in ("ram", "flash", "stack", "board", "clock", "weights-in", "arena-in"):
         if origins[name] not in (COMMAND_LINE, CONFIG, origins["targets"]):
             continue
-        origin = _key_at(origins[name], _BY_NAME[name])
+        origin = _key_at(origins[name], KEY_BY_NAME[name])
         for cpu in value[name]:
             if cpu != EVERY_TARGET and cpu not in cpus:
                 raise ConfigError(f"{origin}: {cpu} is not among the targets, {', '.join(cpus)}")

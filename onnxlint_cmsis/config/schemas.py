@@ -5,8 +5,10 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.releases import REVIEWED
 from onnxlint_cmsis.cmsis_nn.targets import CPUS, WRITTEN
 from onnxlint_cmsis.config.boards import KNOWN_BOARDS
-from onnxlint_cmsis.config.keys import BYTE_UNITS, LEAST, LEVELS, MOST_HERTZ, UNLIMITED
-from onnxlint_cmsis.config.keys import HERTZ_UNITS as CLOCK_UNITS
+from onnxlint_cmsis.config.byte_sizes import BYTE_UNITS
+from onnxlint_cmsis.config.clocks import HERTZ_UNITS as CLOCK_UNITS
+from onnxlint_cmsis.config.clocks import LEAST, MOST_HERTZ
+from onnxlint_cmsis.config.keys import LEVELS, UNLIMITED
 from onnxlint_cmsis.runtimes.runtime import NAMES
 from onnxlint_cmsis.timing.memories import MOST_CYCLES, UNKNOWN
 from onnxlint_cmsis.timing.memories import NAMES as MEMORIES

@@ -24,10 +24,10 @@ from onnxlint_cmsis.config.keys import (
     POLICIES,
     READ_BY_PEOPLE,
     TARGETS,
-    Glob,
     Key,
     setting,
 )
+from onnxlint_cmsis.config.path_patterns import Glob
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Level, MemoryRoom, Target
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime

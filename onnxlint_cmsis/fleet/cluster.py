@@ -1,4 +1,4 @@
-"""Tasks of a scan on a Dask cluster, each in a process beside a worker."""
+"""Tasks on a Dask cluster: each worker of the cluster runs models in a process beside it, which they may end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from onnxlint_cmsis.fleet.scan import Doing
-
-# Tasks on a Dask cluster: each worker of the cluster runs models in a process beside it, which they may end.
 
 
 MOST = 1000

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.api import ENDINGS, SUFFIXES
-from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration, say
+from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
+from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def run(argv: list[str]) -> int:
     missing = [name for name in ((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED) if find_spec(name) is None]
     if missing:
         raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
-    from onnxlint_cmsis.cli.options import ProgressLine
-    from onnxlint_cmsis.fleet.scan import PartFolder, ScanJob, in_processes, model_urls, scan, whole
+    from onnxlint_cmsis.cli.progress import ProgressLine
+    from onnxlint_cmsis.fleet.scan import in_processes, scan
+    from onnxlint_cmsis.fleet.scan_output import PartFolder, whole
+    from onnxlint_cmsis.fleet.scanned_model import ScanJob
+    from onnxlint_cmsis.fleet.sources import model_urls
     from onnxlint_cmsis.ground.workers import ended_by_signal
 
     configured = configuration(args)

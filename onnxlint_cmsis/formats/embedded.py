@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.flatbuffer import TABLE_COST, FlatFile, Table, root_
 from onnxlint_cmsis.formats.flatbuffer_schema import Field, Schema
 from onnxlint_cmsis.formats.format import PTE, TFLITE, Format
 from onnxlint_cmsis.formats.onnx.wire import Buffer
-from onnxlint_cmsis.formats.pte.program import SCHEMA as PTE_SCHEMA
+from onnxlint_cmsis.formats.pte.fields import SCHEMA as PTE_SCHEMA
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA as TFLITE_SCHEMA
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError

@@ -122,7 +122,7 @@ TFLITE = Format(
     fit="analysis.tflite_fit:tflite_fit",
     editor="fixers.repairs.table:TFLITE_EDITOR",
     prover="fixers.proof.models:LITERT_RUNTIME",
-    refused="formats.tflite.names:litert_refuses",
+    refused="formats.tflite.unproven:litert_refuses",
     repairs=("zero-bias", "wider-window"),
 )
 PTE = Format(

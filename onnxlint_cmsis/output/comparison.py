@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,10 +10,8 @@ from onnxlint_cmsis.analysis.fingerprints import identity
 from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.pairing import LayerKey, paired
 from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of
-from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.words import alike
-from onnxlint_cmsis.output.fixes import proof_text
+from onnxlint_cmsis.output.proofs import proof_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -361,51 +358,3 @@ def _seen(row: LayerReport | None) -> tuple[object, ...] | None:
     return row and (
         row.verdict.value, row.kernel, row.effective, row.instructions, row.instructions_range, row.macs or 0
     )  # fmt: skip
-
-
-# By how much figures may grow: `instructions=2%,arena=0`.
-
-
-_LIMIT = re.compile(r"(\w+)=(\d+(?:\.\d+)?)(%?)")
-
-
-class GrowthLimit(NamedTuple):
-    """What one figure may grow by."""
-
-    metric: str
-    """One of METRICS."""
-    most: float
-    """Largest growth: a number, or percent of the number before."""
-    percent: bool
-    """Whether it is percent."""
-
-    def exceeded(self, figure: Figure) -> bool:
-        """Whether a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
-        if figure.metric != self.metric or figure.before is None:
-            return False
-        if figure.after is None or any(layer.after is None for layer in figure.left_out):
-            return True
-        allowed = figure.before * self.most / 100 if self.percent else self.most
-        return figure.after - figure.before > allowed
-
-
-def growth_limits(texts: list[str]) -> tuple[GrowthLimit, ...]:
-    """The limits of an option that was given once or several times. Raises UsageError."""
-    return tuple(_limit(part.strip()) for text in texts for part in text.split(",") if part.strip())
-
-
-def _limit(text: str) -> GrowthLimit:
-    match = _LIMIT.fullmatch(text)
-    if not match:
-        raise UsageError(f"--fail-on-increase: {text!r} is not METRIC=NUMBER or METRIC=NUMBER%")
-    metric, number, percent = match.groups()
-    if metric not in METRICS:
-        near = alike(metric, METRICS, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(METRICS)}"
-        raise UsageError(f"--fail-on-increase: {metric!r} is not a figure{hint}")
-    return GrowthLimit(metric, float(number), percent == "%")
-
-
-def exceeded(compared: ModelDifference, limits: tuple[GrowthLimit, ...]) -> tuple[Figure, ...]:
-    """Figures that grew by more than a limit allows."""
-    return tuple(figure for figure in compared.figures if any(limit.exceeded(figure) for limit in limits))

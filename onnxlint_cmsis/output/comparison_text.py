@@ -1,4 +1,4 @@
-"""A difference as text, JSON and Markdown."""
+"""A difference as text for a terminal."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.output.json_report import plain_data
-from onnxlint_cmsis.output.layers import layer_fields
-from onnxlint_cmsis.output.plain import counted, markdown, markdown_code, paint, wrapped
-from onnxlint_cmsis.output.run import finding_fields, in_short, location_fields
+from onnxlint_cmsis.output.plain import counted, paint
+from onnxlint_cmsis.output.shown_names import in_short
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
-
-
-# A difference as text for a terminal.
 
 
 WORDS = {
@@ -180,113 +176,3 @@ def _text_layers(difference: ModelDifference) -> Iterator[str]:
     for changed in difference.layers:
         where = f"{layer_name(changed, difference.names)} on {cpu_of(changed.target)}"
         yield f"  {where}: {kernels_text(changed, '->')}; predicted instructions {cost_text(changed, '->')}"
-
-
-# A difference as plain data for JSON.
-
-
-VERSION = 1
-"""Grows when a field is renamed, removed or changes its meaning."""
-
-
-def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> dict[str, object]:
-    """Every figure, finding and layer."""
-    times = [
-        {
-            "target": pair.target,
-            "before": pair.before and pair.before.fields,
-            "after": pair.after and pair.after.fields,
-        }
-        for pair in difference.times
-    ]
-    return {
-        "version": VERSION,
-        "before": difference.before,
-        "after": difference.after,
-        "figures": [
-            {
-                **figure._asdict(),
-                "left_out": [layer._asdict() for layer in figure.left_out],
-                "change": figure.change,
-                "exceeded": figure in over,
-            }
-            for figure in difference.figures
-        ],
-        "outputs": plain_data(difference.outputs),
-        "verdicts": [pair._asdict() for pair in difference.verdicts],
-        **({"times": times} if times else {}),
-        "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],
-        "went": [fields for finding in difference.went for fields in _json_findings(finding, difference.before)],
-        "stayed": difference.stayed,
-        "layers": [
-            {
-                "layer": changed.layer,
-                "target": changed.target,
-                "before": layer_fields(changed.before) if changed.before else None,
-                "after": layer_fields(changed.after) if changed.after else None,
-            }
-            for changed in difference.layers
-        ],
-    }
-
-
-def _json_findings(finding: Finding, path: str) -> list[dict[str, object]]:
-    """A finding and those of its group that it stands for."""
-    every = (finding, *finding.others)
-    return [{**finding_fields(same), "location": location_fields(same, path)} for same in every]
-
-
-# A difference as Markdown, for a pull request's summary.
-
-
-MOST_LAYERS = 50
-"""Rows of the longest table of layers."""
-
-
-def comparison_markdown(difference: ModelDifference, over: tuple[Figure, ...]) -> str:
-    """A heading, a table of figures, the findings, and the layers folded away."""
-    parts = [
-        f"### {markdown_code(difference.before)} → {markdown_code(difference.after)}\n",
-        *(f"{markdown(line)}\n" for line in library_lines(difference)),
-    ]
-    parts += _markdown_figures(difference, over)
-    parts += [*_markdown_findings("New findings", difference.came, difference)]
-    parts += _markdown_findings("Findings that are gone", difference.went, difference)
-    return "\n".join([*parts, *_markdown_layers(difference)]) + "\n"
-
-
-def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
-    yield "| figure | target | change | |\n|---|---|---|---|"
-    for verdicts in difference.verdicts:
-        yield f"| verdict | {', '.join(verdicts.targets)} | {verdict_text(verdicts, '→')} | |"
-    if difference.outputs:
-        outputs = markdown(in_short(difference.outputs.text, difference.names)).replace("\\|", "&#124;")
-        yield f"| outputs | | {outputs} | |"
-    for what, cpu, change, figure in figure_rows(
-        difference, lambda name: markdown_code(difference.names.get(name, name))
-    ):
-        yield f"| {what} | {cpu} | {change} | {'over the limit' if figure in over else ''} |"
-    yield ""
-
-
-def _markdown_findings(title: str, findings: tuple[Finding, ...], difference: ModelDifference) -> Iterator[str]:
-    if findings:
-        yield f"**{title}**\n"
-    for finding in findings:
-        yield f"* `{finding.selector}` {finding.level.name.lower()}: {markdown(finding_text(difference, finding))}"
-    if findings:
-        yield ""
-
-
-def _markdown_layers(difference: ModelDifference) -> Iterator[str]:
-    if not difference.layers:
-        return
-    yield f"<details><summary>{changed_layers(difference)}</summary>\n"
-    yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
-    for changed in difference.layers[:MOST_LAYERS]:
-        kernels, cost = kernels_text(changed, "→"), cost_text(changed, "→")
-        name = markdown_code(layer_name(changed, difference.names))
-        yield f"| {name} | {cpu_of(changed.target)} | {markdown(kernels)} | {cost} |"
-    if len(difference.layers) > MOST_LAYERS:
-        yield f"\n{len(difference.layers) - MOST_LAYERS} more are in the JSON report."
-    yield "\n</details>"

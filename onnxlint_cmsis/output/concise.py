@@ -8,8 +8,10 @@ from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.analysis.verdict_text import lines_of
 from onnxlint_cmsis.ground.findings import Effect, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
-from onnxlint_cmsis.output.plain import DO, paint, printable, wrapped
-from onnxlint_cmsis.output.run import said, statistics_lines, with_short_names
+from onnxlint_cmsis.output.plain import paint, printable
+from onnxlint_cmsis.output.shown_names import said, with_short_names
+from onnxlint_cmsis.output.statistics import statistics_lines
+from onnxlint_cmsis.output.wrapping import DO, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -1,16 +1,16 @@
-"""Summaries of files and fixes as text: what CMSIS-NN computes, what a fix changed, what the proof says."""
+"""What came of fixing a file, as text."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of, rounded
+from onnxlint_cmsis.analysis.verdict_text import cpu_of, rounded
 from onnxlint_cmsis.ground.findings import targets_text
-from onnxlint_cmsis.ground.words import and_more, quoted
-from onnxlint_cmsis.output.plain import INDENT, TableFit, counted, fitted, labelled, paint, printable, wrapped
-from onnxlint_cmsis.output.run import with_short_names
+from onnxlint_cmsis.output.plain import counted, paint, printable
+from onnxlint_cmsis.output.proofs import change_text, proof_text
+from onnxlint_cmsis.output.shown_names import SHOWN, listed, with_short_names
+from onnxlint_cmsis.output.wrapping import labelled, wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import (
@@ -24,161 +24,8 @@ if TYPE_CHECKING:
         TargetTotal,
         TensorChange,
     )
-    from onnxlint_cmsis.analysis.proof_results import Proof, ValueChange
-    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
+    from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.output.run import Run
-
-
-# The sums behind the verdicts of a file: what CMSIS-NN computes of it, and what it needs.
-
-
-SHOWN = 3
-"""Nodes that a line names before it only counts."""
-_IF_ANY = ("no kernel", "open", "reference")
-"""Columns that a narrow terminal leaves out where all have 0."""
-_HEADS = ("target", "CMSIS-NN", "reference", "no kernel", "open", "MACs", "instructions", "flash", "arena", "scratch")
-
-
-def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
-    """How a file was read, a table with a row for each target, and the layers outside CMSIS-NN; nothing unread."""
-    for note in file.notes:
-        yield labelled("note", with_short_names(note, file, run), run)
-    summary = file.summary
-    if not summary.targets:
-        return
-    width = max(run.width - INDENT, 0)
-    rows = [_row(target, summary) for target in summary.targets]
-    empty = [name for number, name in enumerate(_HEADS) if name in _IF_ANY and {row[number] for row in rows} == {"0"}]
-    fit = TableFit(width, spare=("MACs", "scratch", *empty))
-    table = fitted(_HEADS, rows, _HEADS[1:], fit)
-    if width and max(map(len, table.splitlines())) > width:
-        table = fitted(_HEADS, [_row(target, summary, brief=True) for target in summary.targets], _HEADS[1:], fit)
-    yield textwrap.indent(table, " " * INDENT).rstrip()
-    measured = ", ".join(dict.fromkeys(target.measured_on for target in summary.targets))
-    yield labelled("cost", f"predicted instructions, not cycles, as measured on {measured}", run)
-    for target in summary.targets:
-        if target.time:
-            yield labelled("time", f"{_cpu(target)}: {target.time.text}", run)
-    for number, where in enumerate(("in reference code", "no kernel", "not decided"), 1):
-        for share in dict.fromkeys(_shares(target)[number] for target in summary.targets):
-            if share.layers:
-                names = with_short_names(_names(share.nodes, share.layers), file, run)
-                yield labelled("layers", f"{where}: {names}", run)
-    if summary.copies:
-        names = with_short_names(_names(summary.copies), file, run)
-        yield labelled("copies", f"{len(summary.copies)} to another memory order, in reference code: {names}", run)
-
-
-def _row(target: TargetSummary, summary: FileSummary, *, brief: bool = False) -> tuple[str, ...]:
-    """The cells of a target, instructions with three digits where it is brief; `?` for a number that is not known."""
-    arena = summary.arena if target.arena_to_write is None else target.arena_to_write
-    numbers = (target.flash, arena, target.scratch)
-    return (
-        _cpu(target),
-        *(f"{share.layers}" for share in _shares(target)),
-        f"{summary.macs:,}",
-        cost_text(target, brief=brief) if target.cost_known else "?",
-        *("?" if number is None else f"{number:,}" for number in numbers),
-    )
-
-
-def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
-    return target.cmsis_nn, target.reference_code, target.no_kernel, target.undecided
-
-
-def fixable_text(files: Sequence[FileResult]) -> str:
-    """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
-    exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
-    if unsafely and not exactly:
-        return f"{unsafely} fixable with --fix --unsafe-fixes"
-    return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
-
-
-def summary_fields(file: FileResult) -> dict[str, object] | None:
-    """The summary as plain data for JSON and SARIF."""
-    summary = file.summary
-    if not summary.targets:
-        return None
-    return {
-        "macs": summary.macs,
-        "unknown_macs": summary.unknown_macs,
-        "arena_at_least": summary.arena,
-        "copies": list(summary.copies),
-        "findings": len(file.told),
-        "fixable": file.fixable,
-        "fixable_unsafely": file.fixable_unsafely,
-        "targets": [_target_fields(target) for target in summary.targets],
-    }
-
-
-def verdict_fields(file: FileResult) -> list[dict[str, object]]:
-    """The verdicts as plain data for JSON and SARIF, each with its words for people."""
-    return [{**verdict._asdict(), "text": VerdictLine((verdict,)).text(file.names)} for verdict in file.verdicts]
-
-
-def _target_fields(target: TargetSummary) -> dict[str, object]:
-    names = ("cmsis_nn", "reference_code", "no_kernel", "undecided")
-    pairs = zip(names, _shares(target), strict=True)
-    shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in pairs}
-    shares["refused"] = shares["no_kernel"]  # its name in version 1 of the report
-    known = {name: value for name, value in target._asdict().items() if value is not None}
-    time = {"time": target.time.fields} if target.time else {}
-    return {**known, **shares, **time}
-
-
-def _cpu(target: TargetSummary) -> str:
-    return cpu_of(target.target)
-
-
-def cost_text(target: TargetSummary, *, brief: bool = False) -> str:
-    """`311,844`, or `between 450,000 and 2,100,000`; with three digits `450k to 2.10M`."""
-    least, most = target.instructions_range or (target.instructions, target.instructions)
-    if brief:
-        return rounded(least) if least == most else f"{rounded(least)} to {rounded(most)}"
-    return f"{least:,}" if target.instructions_range is None else f"between {least:,} and {most:,}"
-
-
-# What a proof compared, and what inexact repairs change, as text.
-
-
-def proof_text(proof: Proof, *, beside_changes: bool = False) -> str:
-    """What was compared, and how far outputs are apart; `beside_changes` where inexact repairs were done before."""
-    from onnxlint_cmsis.analysis.proof_results import LITERT, shipped_text
-
-    if not proof.equal:
-        return proof.reason
-    all_else = " all but these changes" if beside_changes else ""
-    runtime = f"{proof.runtime} (reference kernels)" if proof.runtime == LITERT else proof.runtime
-    tried = f"{counted(proof.inputs, 'input')} in {runtime}, before and after{all_else}"
-    inside = f"; {counted(proof.inner, 'value')} inside agree as well" if proof.inner else ""
-    same = "every output is bit for bit the same"
-    certified = "outputs equal for every input, in the integers of a device; " if proof.every_input else ""
-    tried = f"{certified}{tried}"
-    if proof.written:
-        shipped = shipped_text(proof) or f"with those that it is shipped with they are too, on {proof.written} inputs"
-        return f"{tried}: with its optimisers off {same}, and so are the integers of a device; {shipped}{inside}"
-    apart = [difference for difference in proof.differences if difference.largest > 0]
-    if not apart:
-        return f"{tried}: {same}{inside}"
-    worst = max(apart, key=lambda difference: difference.relative)
-    worst_text = f"largest difference {worst.largest:.2g}, {worst.relative:.1g} of the range of '{worst.output}'"
-    return f"{tried}: {worst_text}{inside}"
-
-
-def change_text(change: ValueChange) -> str:
-    """`'y' by at most 0.91 steps of 0.00390625 (0.00355)`; how ONNX Runtime was set up, if it matters; the bound."""
-    steps = f"{change.steps:.3g}"
-    noun = "step" if steps == "1" else "steps"
-    text = f"'{change.value}' by at most {steps} {noun} of {change.step:.6g} ({change.largest:.3g})"
-    bound = "" if change.bound is None else f"; by at most {change.bound:.3g} on any input"
-    if change.shipped_steps is None:
-        return f"{text}, with ONNX Runtime's optimisers off{bound}"
-    shipped = f"{change.shipped_steps:.3g}"
-    told = text if shipped == steps else f"{text} with ONNX Runtime's optimisers off, {shipped} as it is shipped"
-    return f"{told}{bound}"
-
-
-# What came of fixing a file, as text.
 
 
 UNIT = "predicted instructions (not cycles)"
@@ -245,12 +92,12 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
 def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
     """(label, text) of each class that stays: all that would change, and the LOCKED ones with most to gain."""
     for stays in fix.left:
-        yield "left", f"{stays.have} -> {stays.want} not done: {stays.reason}: {_names(stays.layers)}"
+        yield "left", f"{stays.have} -> {stays.want} not done: {stays.reason}: {listed(stays.layers)}"
     kinds: dict[tuple[str, str], list[str]] = {}
     for skipped in fix.unrewritten:
         kinds.setdefault((skipped.repair, skipped.reason), []).append(skipped.layer)
     for (repair, reason), layers in kinds.items():
-        yield "left", f"{repair} not done: {reason}: {_names(tuple(layers))}"
+        yield "left", f"{repair} not done: {reason}: {listed(tuple(layers))}"
     for locked in fix.locked[:SHOWN]:
         yield "locked", _locked(locked)
 
@@ -264,7 +111,7 @@ def _repairs(fix: FixResult) -> Iterator[str]:
     for (hazard, layer, what), labels in targets.items():
         layers.setdefault((hazard, tuple(labels), what), []).append(layer)
     for (hazard, labels_there, what), names in layers.items():
-        yield f"{hazard} of {_names(tuple(names))} on {targets_text(labels_there)}: {what}"
+        yield f"{hazard} of {listed(tuple(names))} on {targets_text(labels_there)}: {what}"
 
 
 def _rewrites(fix: FixResult) -> Iterator[str]:
@@ -273,7 +120,7 @@ def _rewrites(fix: FixResult) -> Iterator[str]:
     for rewrite in fix.rewrites:
         kinds.setdefault((rewrite.repair, rewrite.what), []).append(rewrite)
     for (repair, what), rows in kinds.items():
-        names = _names(tuple(rewrite.layer for rewrite in rows))
+        names = listed(tuple(rewrite.layer for rewrite in rows))
         who = f"{names} {what}" if len(rows) == 1 else f"{names}: each {what}"
         yield f"{who} ({repair}{_price(rows, fix)})"
 
@@ -296,7 +143,7 @@ def _class(change: ClassChange) -> str:
     words = ", ".join(f"{number} {word}" for number, word in dead if number)
     why = f" ({words} of {change.have})" if words and change.want < change.have else ""
     ends = [("made by", change.deciders), ("read by", change.readers)]
-    layers = "; ".join(f"{verb} {_names(names)}" for verb, names in ends if names)
+    layers = "; ".join(f"{verb} {listed(names)}" for verb, names in ends if names)
     return f"{change.have} -> {change.want} {change.what}{why}, {change.freedom}: {layers}"
 
 
@@ -325,7 +172,7 @@ def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
     if together:
         gone = sum(tensor.new_shape is None for tensor in replaced)
         old, new = (sum(getattr(tensor, name) for tensor in replaced) for name in ("old_bytes", "new_bytes"))
-        names = _names(tuple(tensor.tensor for tensor in replaced))
+        names = listed(tuple(tensor.tensor for tensor in replaced))
         yield f"{gone} constants go and {len(replaced) - gone} are new, {old:,} -> {new:,} bytes: {names}"
 
 
@@ -364,7 +211,7 @@ def _total(total: TargetTotal) -> str:
         text += f"; stepping around hazards alone costs {total.repair_price:+,}"
     if not total.unknown:
         return text
-    names = f": {_names(total.unknown_layers)}" if total.unknown_layers else ""
+    names = f": {listed(total.unknown_layers)}" if total.unknown_layers else ""
     return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
 
 
@@ -374,14 +221,9 @@ def _locked(locked: Locked) -> str:
         if locked.gain > 0
         else f"{locked.size} channels stay"
     )
-    return f"{gain}; LOCKED by {locked.reason}: {_names(locked.layers)}"
+    return f"{gain}; LOCKED by {locked.reason}: {listed(locked.layers)}"
 
 
 def _numbers(before: int, after: int) -> str:
     change = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
     return f"{before:,} -> {after:,}{change}"
-
-
-def _names(names: tuple[str, ...], count: int | None = None) -> str:
-    """The first names; `count` is how many there are, of which `names` may be the first alone."""
-    return and_more(quoted(names), SHOWN, count or 0)

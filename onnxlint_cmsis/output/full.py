@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
-from onnxlint_cmsis.output.fixes import fix_lines, fix_summary, fixable_text, summary_lines
-from onnxlint_cmsis.output.plain import (
-    DO,
-    LABEL,
-    TableFit,
-    counted,
-    fitted,
-    labelled,
-    paint,
-    wrapped,
-)
-from onnxlint_cmsis.output.run import by_level, said, statistics_lines, with_short_names
+from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
+from onnxlint_cmsis.output.plain import counted, paint
+from onnxlint_cmsis.output.run import by_level
+from onnxlint_cmsis.output.shown_names import said, with_short_names
+from onnxlint_cmsis.output.statistics import statistics_lines
+from onnxlint_cmsis.output.summaries import fixable_text, summary_lines
+from onnxlint_cmsis.output.text_table import TableFit, fitted
+from onnxlint_cmsis.output.wrapping import DO, LABEL, labelled, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.fixes import fix_heads
 from onnxlint_cmsis.output.plain import annotation, annotation_property
-from onnxlint_cmsis.output.run import named_array, posix, with_short_names
+from onnxlint_cmsis.output.shown_names import named_array, with_short_names
+from onnxlint_cmsis.output.shown_paths import posix
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileResult

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.plain import json_text, printable
-from onnxlint_cmsis.output.run import named_array, posix, with_short_names
+from onnxlint_cmsis.output.shown_names import named_array, with_short_names
+from onnxlint_cmsis.output.shown_paths import posix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,40 +1,21 @@
-"""The report as JSON, with what came of fixing."""
+"""The versioned JSON report."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.ground import __version__
-from onnxlint_cmsis.output.fixes import summary_fields, verdict_fields
+from onnxlint_cmsis.output.finding_json import finding_fields, finite, location_fields, resize_fields
+from onnxlint_cmsis.output.fix_json import fix_fields
 from onnxlint_cmsis.output.plain import json_text
-from onnxlint_cmsis.output.run import by_code, by_level, finding_fields, finite, location_fields, resize_fields
+from onnxlint_cmsis.output.run import by_code, by_level
+from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
-
-
-# What came of fixing a file as plain data for JSON and SARIF.
-
-
-def fix_fields(fix: FixResult) -> Any:
-    """Every field of a result."""
-    return plain_data(fix)
-
-
-def plain_data(value: object) -> Any:
-    """Named tuples as objects, and other tuples as lists."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: plain_data(item) for name, item in zip(value._fields, value, strict=True)}
-    if isinstance(value, tuple):
-        return [plain_data(item) for item in value]
-    return finite(value) if isinstance(value, float) else value
-
-
-# The versioned JSON report.
 
 
 VERSION = 1

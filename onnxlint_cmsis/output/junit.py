@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.output.fixes import fix_heads
 from onnxlint_cmsis.output.plain import markup
-from onnxlint_cmsis.output.run import with_short_names
+from onnxlint_cmsis.output.shown_names import with_short_names
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileResult

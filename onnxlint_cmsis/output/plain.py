@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis.short_names import distinct_cuts
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
 if TYPE_CHECKING:
-    from onnxlint_cmsis.output.run import Run
+    pass
 
 
 # Foreign text (names of a model, paths, what other programs said) as each output format may show it.
@@ -162,118 +157,3 @@ def block_character() -> str:
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-# Text in lines that are no wider than the terminal.
-
-
-_TIE = "\N{NO-BREAK SPACE}"
-"""Keeps a percent sign with its number while lines are broken; printable text has none."""
-INDENT = 4
-"""Columns that the lines after the first are moved in by."""
-LABELS = {"proof": "good", "left": "warning", "do:": "path"}
-"""Styles of labels that are not faint."""
-NARROWEST = 40
-"""Columns that are used even where the terminal has fewer."""
-
-
-class _Wrapper(textwrap.TextWrapper):
-    """Breaks lines at spaces, and a list without any that is too long for a line behind a comma before a name."""
-
-    def _split(self, text: str) -> list[str]:
-        chunks = super()._split(text)
-        long = (re.split(r"(?<=,)(?=[^\W\d])", chunk) if len(chunk) > self.width else [chunk] for chunk in chunks)
-        return [piece for pieces in long for piece in pieces]
-
-
-def wrapped(text: str, width: int, indent: int = INDENT) -> str:
-    """The printable text in lines of at most `width` columns, those after the first moved in; 0 for one line.
-
-    What is painted goes through it before it is painted.
-    """
-    text = printable(text)
-    if width <= 0 or len(text) <= width:
-        return text
-    escapes = 3 if "::" in text else 0  # columns for a `:` that is written as an escape where a name is broken
-    lines = _Wrapper(
-        max(width, NARROWEST) - escapes,
-        subsequent_indent=" " * indent,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-        drop_whitespace=True,
-    ).wrap(text.replace(" %", f"{_TIE}%"))
-    return "\n".join(map(no_command, lines)).replace(_TIE, " ")
-
-
-LABEL = 8
-"""Columns of a label."""
-DO = "do:"
-"""Stands in front of what to do, on a line of its own or on the last of a message."""
-
-
-def labelled(label: str, text: str, run: Run, columns: int = LABEL) -> str:
-    """A line under a finding or file: a label in a column, then the text, the lines after the first below it."""
-    line = wrapped(f"{' ' * INDENT}{label:<{columns}} {text}", run.width, INDENT + columns + 1)
-    start = INDENT + columns
-    return f"{' ' * INDENT}{paint(line[INDENT:start], LABELS.get(label, 'faint'), run.color)}{line[start:]}"
-
-
-# A table of text with aligned columns, no wider than the terminal.
-
-
-_GAP = "  "
-
-
-class TableFit(NamedTuple):
-    """How a table gets narrow enough."""
-
-    width: int = 0
-    """Columns of the terminal; 0 for lines of any length."""
-    elastic: Mapping[str, int] = {}
-    """Columns whose cells may be shortened in the middle, and the least characters of a cell."""
-    spare: Sequence[str] = ()
-    """Columns left out if the table is still too wide, the last one first."""
-
-
-def fitted(
-    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = (), fit: TableFit | None = None
-) -> str:
-    """The rows under their heads, as wide as `fit` allows; columns named in `right` are aligned to the right."""
-    width, elastic, spare = fit or TableFit()
-    lines = [list(head), *([printable(cell) for cell in row] for row in rows)]
-    shown = [*head]
-    least = {name: min(_widest(lines, head, name), kept) for name, kept in elastic.items()}
-    for name in reversed(spare):
-        if width and _total([least.get(name, _widest(lines, head, name)) for name in shown]) > width:
-            shown.remove(name)
-    widths = {name: _widest(lines, head, name) for name in shown}
-    while width and _total([*widths.values()]) > width:
-        able = [name for name in elastic if name in shown and widths[name] > least[name]]
-        if not able:
-            break
-        widths[max(able, key=lambda name: widths[name])] -= 1
-    columns = [_column([line[list(head).index(name)] for line in lines], wide) for name, wide in widths.items()]
-    return "".join(_line(line, widths, right) for line in zip(*columns, strict=True))
-
-
-def _widest(lines: Sequence[Sequence[str]], head: Sequence[str], name: str) -> int:
-    column = list(head).index(name)
-    return max(len(line[column]) for line in lines)
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + len(_GAP) * (len(widths) - 1)
-
-
-def _column(cells: Sequence[str], width: int) -> list[str]:
-    """The cells, those that are too long without their middle; different cells stay different."""
-    shorter = distinct_cuts(cells, width)
-    return [shorter.get(cell, cell) for cell in cells]
-
-
-def _line(cells: Sequence[str], widths: dict[str, int], right: Sequence[str]) -> str:
-    padded = (
-        cell.rjust(width) if name in right else cell.ljust(width)
-        for cell, (name, width) in zip(cells, widths.items(), strict=True)
-    )
-    return _GAP.join(padded).rstrip() + "\n"

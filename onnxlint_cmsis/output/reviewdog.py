@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.plain import json_text, markdown
-from onnxlint_cmsis.output.run import named_array, posix, rule_page, with_short_names
+from onnxlint_cmsis.output.project import rule_page
+from onnxlint_cmsis.output.shown_names import named_array, with_short_names
+from onnxlint_cmsis.output.shown_paths import posix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

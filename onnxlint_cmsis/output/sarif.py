@@ -1,4 +1,4 @@
-"""The report as SARIF, made of sarif-om's objects."""
+"""SARIF 2.1.0 as GitHub code scanning takes it, built on the classes of sarif-om."""
 
 from __future__ import annotations
 
@@ -10,107 +10,23 @@ import sarif_om as om
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.formats.format import array_in, file_of
 from onnxlint_cmsis.ground import __version__
-from onnxlint_cmsis.output.fixes import fix_heads, summary_fields, verdict_fields
-from onnxlint_cmsis.output.json_report import fix_fields
+from onnxlint_cmsis.output.finding_json import finding_fields
+from onnxlint_cmsis.output.fix_json import fix_fields
+from onnxlint_cmsis.output.fixes import fix_heads
 from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
-from onnxlint_cmsis.output.run import HOME, below, below_root, finding_fields, named_array, root, rule_page
+from onnxlint_cmsis.output.project import HOME
+from onnxlint_cmsis.output.sarif_objects import to_json
+from onnxlint_cmsis.output.sarif_rules import descriptors
+from onnxlint_cmsis.output.shown_names import named_array
+from onnxlint_cmsis.output.shown_paths import below, below_root, root
+from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.checks.rule import Rule
     from onnxlint_cmsis.ground.findings import Finding, Location
     from onnxlint_cmsis.output.run import Run
-
-
-# Objects of sarif-om as JSON data; the library has classes but no serializer.
-
-
-_PROPERTY_NAME = "schema_property_name"
-_ALWAYS = frozenset({"level"})
-"""Written though equal to the schema's default: readers differ in what they take the default to be."""
-
-
-def to_json(value: Any) -> Any:
-    """The value as dictionaries, lists and scalars under the names of the SARIF schema."""
-    if hasattr(type(value), "__attrs_attrs__"):
-        return {name: to_json(item) for name, item in _fields(value)}
-    if isinstance(value, dict):
-        return {name: to_json(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json(item) for item in value]
-    return value
-
-
-def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    """(schema name, value) of what is set: None and the library's -1 are not, and defaults need not be written."""
-    for field in type(value).__attrs_attrs__:
-        item = getattr(value, field.name)
-        name = field.metadata[_PROPERTY_NAME]
-        if item is None or (item == field.default and name not in _ALWAYS):
-            continue
-        yield name, item
-
-
-# The rules of the table as SARIF reporting descriptors.
-
-
-MOST_TEXT = 1024
-"""Characters that GitHub takes of a description."""
-
-TAGS = {
-    "0": "file", "1": "routing", "2": "sizes", "3": "execution", "4": "runtime", "5": "quantization", "6": "memory",
-    "7": "build",
-}  # fmt: skip
-"""Tag by the first digit of the code."""
-
-PRECISIONS = {"0": "very-high", "1": "very-high", **dict.fromkeys("234567", "high")}
-"""Confidence by the first digit of the code: sizes rest on predictions, and some rows behind the execution rules were
-read and never run."""
-
-SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
-"""GitHub's word for each level."""
-
-
-def descriptors() -> list[Any]:
-    """One descriptor for each rule of the table."""
-    from onnxlint_cmsis.checks.rule_registry import every_rule
-
-    return [_descriptor(rule) for rule in every_rule()]
-
-
-def _descriptor(rule: Rule) -> Any:
-    level = rule.level.name.lower()
-    text = rule.explanation
-    return om.ReportingDescriptor(
-        id=rule.code,
-        name="".join(word.capitalize() for word in rule.name.split("-")),
-        short_description=om.MultiformatMessageString(text=rule.summary),
-        full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
-        help=om.MultiformatMessageString(text=text, markdown=text),
-        help_uri=rule_page(rule.code),
-        default_configuration=om.ReportingConfiguration(level=level),
-        properties={
-            "tags": [tag for tag in ("cmsis-nn", TAGS.get(rule.code[3:4], "")) if tag],
-            "precision": PRECISIONS[rule.code[3:4]],
-            "problem.severity": SEVERITIES[level],
-        },
-    )
-
-
-def _first_paragraphs(text: str) -> str:
-    """As many whole paragraphs from the beginning as GitHub takes."""
-    result = ""
-    for paragraph in text.split("\n\n"):
-        joined = f"{result}\n\n{paragraph}".strip()
-        if len(joined) > MOST_TEXT:
-            break
-        result = joined
-    return result or text[:MOST_TEXT]
-
-
-# SARIF 2.1.0 as GitHub code scanning takes it, built on the classes of sarif-om.
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -18,7 +18,7 @@ from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.run import render
+from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import a_run
 from support.goldens import Told
 from support.linter import linted

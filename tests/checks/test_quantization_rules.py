@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.checks.facts import ONNX_RUNTIME, float_name
+from onnxlint_cmsis.checks.quantizer_advice import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.ground.findings import Finding

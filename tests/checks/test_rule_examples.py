@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Rule, RuleCause
 from onnxlint_cmsis.checks.rule_registry import MODULES, LintCheck, acting_rules, every_check, every_rule
 from support.paths import ROOT

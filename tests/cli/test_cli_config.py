@@ -12,22 +12,18 @@ from typing import Union, get_args, get_origin, get_type_hints
 import jsonschema
 import pytest
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import codes_of, every_check
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.boards import KNOWN_BOARDS
-from onnxlint_cmsis.config.files import (
-    OWN_FILE,
-    ConfigError,
-    Configuration,
-    SettingsLayer,
-    configured_by,
-    make_settings,
-)
-from onnxlint_cmsis.config.keys import GROUPS, Glob, byte_size
+from onnxlint_cmsis.config.byte_sizes import byte_size
+from onnxlint_cmsis.config.file_reading import OWN_FILE, ConfigError, SettingsLayer, configured_by
+from onnxlint_cmsis.config.files import Configuration, make_settings
+from onnxlint_cmsis.config.keys import GROUPS
+from onnxlint_cmsis.config.path_patterns import Glob
 from onnxlint_cmsis.config.selection import enabled, fixable, level_of
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.ground.types import Isa, Level

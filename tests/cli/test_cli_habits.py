@@ -12,7 +12,7 @@ import pytest
 
 from onnxlint_cmsis import layers, lint
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.cli.options import ProgressLine
+from onnxlint_cmsis.cli.progress import ProgressLine
 from onnxlint_cmsis.config.settings import KEYS
 from support.goldens import Told
 from support.models import text

@@ -271,7 +271,7 @@ def test_color(capsys, monkeypatch, option, environment, colored):
 
 
 def test_color_is_used_on_a_terminal_only(monkeypatch):
-    from onnxlint_cmsis.cli.options import wants_color
+    from onnxlint_cmsis.cli.terminal import wants_color
 
     class Terminal(io.StringIO):
         def isatty(self):

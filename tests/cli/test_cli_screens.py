@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.output.plain import TableFit, fitted
+from onnxlint_cmsis.output.text_table import TableFit, fitted
 from support import paths
 from support.goldens import check_golden
 from support.models import text as model_text

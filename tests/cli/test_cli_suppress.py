@@ -11,7 +11,7 @@ import pytest
 from onnxlint_cmsis.analysis.fingerprints import fingerprints, identity
 from onnxlint_cmsis.cli import engine
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.config import accepted
+from onnxlint_cmsis.config import accepted, baseline
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.model.graph import Graph, Node
 from support.cli_fakes import FakeEngine, note, routing_miss, wrong_result
@@ -206,7 +206,7 @@ def test_fingerprints_are_the_same_tomorrow():
 
 
 def test_baseline_key_has_forward_slashes():
-    assert accepted.key_of("/r/base.json", "/r/a/m.onnx") == "a/m.onnx"
+    assert baseline.key_of("/r/base.json", "/r/a/m.onnx") == "a/m.onnx"
 
 
 @pytest.fixture

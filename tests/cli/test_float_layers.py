@@ -6,7 +6,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.analysis.grouped import grouped
-from onnxlint_cmsis.config.files import ConfigError
+from onnxlint_cmsis.config.file_reading import ConfigError
 from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.types import FloatCall
 from onnxlint_cmsis.lower.lowering import lower
@@ -174,9 +174,6 @@ def test_by_default_a_float_model_becomes_int8() -> None:
     assert [layer.call.entry for layer in analysed(model(FEW)).lowered.layers] == ["convolve_s8"]
 
 
-# The other ways to call a function (CNN141).
-
-
 def faster(source: str, **settings: object) -> list[Finding]:
     findings = linted(model(source), **{"assume": "f32", "targets": ["cortex-m4"], **settings}).findings
     return [finding for finding in findings if finding.code == "CNN141"]
@@ -317,9 +314,6 @@ def test_whoever_follows_the_advice_gets_what_it_says(kind: str, cpu: str, given
         assert not then.hazards
         least, most = (layer.instructions_range or (layer.instructions or 0,) * 2 for layer in (now, then))
         assert least[0] - most[1] == finding.properties[f"instructions_saved.{cpu}"] > 0.04 * least[0]
-
-
-# What --fix does for float layers.
 
 
 def packed_chain(window: str, inner: int, width: int = 9) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cli.engine import layers_report, lint_file
-from onnxlint_cmsis.config.files import Configuration, SettingsLayer
+from onnxlint_cmsis.config.file_reading import SettingsLayer
+from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.ground.types import Level
 from support import paths
 from support.linter import target_of

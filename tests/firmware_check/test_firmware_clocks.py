@@ -13,9 +13,9 @@ import pytest
 from firmware_check import emulator
 from firmware_check.boards import BOARDS, Board
 from firmware_check.build import Bench
-from firmware_check.emit import DEFAULTS
 from firmware_check.library import open_library
 from firmware_check.sweep import measure
+from firmware_check.swept_calls import DEFAULTS
 from support import paths
 from support.firmware_runs import needs_firmware
 

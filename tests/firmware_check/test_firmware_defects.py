@@ -12,22 +12,26 @@ import pytest
 from onnx import helper, numpy_helper
 
 import example_models as models
-from firmware_check import compilers, options
+from firmware_check import compilers, progress
 from firmware_check.blame import blamed
 from firmware_check.board_run import Uneven, flagged_layers
 from firmware_check.build import Bench
-from firmware_check.compilers import CLANG, GCC, Trouble, compiler_named, known_defects, unseen
+from firmware_check.compilers import CLANG, GCC, compiler_named
 from firmware_check.errors import FirmwareError
-from firmware_check.execution import Observed, Traced
 from firmware_check.groups import groups_of
 from firmware_check.instructions import Instructions
 from firmware_check.judging import _remarks, _values
+from firmware_check.layer_trace import Observed, Traced
 from firmware_check.library import open_library
-from firmware_check.memory import Bytes, Memory
+from firmware_check.link_map import Bytes
+from firmware_check.memory import Memory
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.options import board_named
-from firmware_check.program import Array, Program, Quantization, Step, Value, softmax_constants
-from firmware_check.reading.forms import Unsupported, refuse_out_of_range, with_zeros
+from firmware_check.predicted_hazards import Trouble, known_defects, unseen
+from firmware_check.program import Array, Program, Quantization, Step, Value
+from firmware_check.quantized_constants import softmax_constants
+from firmware_check.reading.constants import refuse_out_of_range, with_zeros
+from firmware_check.reading.unreadable import Unsupported
 from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis import lint
@@ -45,7 +49,7 @@ from support.tflite_models import conv_model
 from support.tflite_writer import write
 
 if TYPE_CHECKING:
-    from firmware_check.reference import LayerReference
+    from firmware_check.onnx_answers import LayerReference
     from onnxlint_cmsis.model.graph import Graph
 
 M4 = target_of("cortex-m4", "4.0.0")
@@ -242,8 +246,8 @@ def test_a_long_run_says_how_many_layers_ran(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: Told
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr(options.time, "monotonic", lambda: clock[0])
-    shown = options.Progress("m.onnx on cortex-m4", 8)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    shown = progress.Progress("m.onnx on cortex-m4", 8)
     for seconds, count in ((1, 1), (32, 4), (33, 5), (50, 8)):
         clock[0] = 100.0 + seconds
         for build in ("traced", "plain"):

@@ -11,27 +11,18 @@ import pytest
 from firmware_check.build import Bench
 from firmware_check.compilers import CLANG
 from firmware_check.errors import FirmwareError
-from firmware_check.evidence.call_runs import call_step, run_calls
-from firmware_check.evidence.hazards_command import (
-    C_INSTEAD,
-    NOT_BUILT,
-    NOT_CONFIRMED,
-    _seen,
-    float_hazards_on,
-    hazards_on,
-    read,
-    record,
-    record_rows,
-    routed,
-    sides,
-    witnesses,
-)
-from firmware_check.evidence.sources_command import audit, c_source
+from firmware_check.evidence.c_source import c_source
+from firmware_check.evidence.call_layer import call_step
+from firmware_check.evidence.call_runs import run_calls
+from firmware_check.evidence.checked_citations import audit
+from firmware_check.evidence.recorded_runs import read, record, record_rows
+from firmware_check.evidence.seen import C_INSTEAD, NOT_BUILT, NOT_CONFIRMED, _seen, float_hazards_on
+from firmware_check.evidence.smallest_calls import hazards_on, routed, sides, witnesses
 from firmware_check.float_arithmetic import FloatOutput
 from firmware_check.legacy.score_calls import score_steps, softmax
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
-from firmware_check.program import packed
+from firmware_check.quantized_constants import packed
 from firmware_check.verdict import compare_floats
 from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
 from onnxlint_cmsis.cmsis_nn.families import FLOAT

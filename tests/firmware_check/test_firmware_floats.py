@@ -18,13 +18,14 @@ from firmware_check.boards import BOARDS
 from firmware_check.compilers import CLANG, GCC, CompilerRow
 from firmware_check.emit import model_source
 from firmware_check.errors import FirmwareError
-from firmware_check.evidence.float_calls import TWINS, float_step
-from firmware_check.evidence.hazards_command import float_hazards_on
-from firmware_check.execution import Traced, Way, _by_ways, ways_of
+from firmware_check.evidence.float_calls import TWINS
+from firmware_check.evidence.float_layer import float_step
+from firmware_check.evidence.seen import float_hazards_on
 from firmware_check.float_arithmetic import _least, roundings
+from firmware_check.layer_trace import Traced, Way, _by_ways, ways_of
 from firmware_check.opening import Options, open_model
 from firmware_check.program import FLOAT_NUMBERS
-from firmware_check.reading.floats import BLOCK, packed_blocks
+from firmware_check.reading.float_numbers import BLOCK, packed_blocks
 from firmware_check.verdict import compare_floats
 from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.library import route
@@ -84,9 +85,6 @@ def opened(folder: Path, options: Options, factor: float = 1.0):
     model = open_model(network(folder, factor), library, options, folder)  # type: ignore[arg-type]
     text = model_source(model.program, plan(model.program), BOARDS[1], library, "network")  # type: ignore[arg-type]
     return model.program, text
-
-
-# Generation, without tools.
 
 
 @pytest.mark.parametrize("assume", FLOAT.types)
@@ -152,9 +150,6 @@ def test_clang_takes_as_few_bytes_for_an_enumeration_as_the_calls_of_gcc() -> No
     assert all("-fshort-enums" in flags for flags in (CLANG.flags, CLANG.float_flags))
 
 
-# Packed weights, bounds, ways.
-
-
 @given(st.integers(1, 20), st.integers(1, 9), st.sampled_from(list(BLOCK.values())))
 def test_packed_weights_hold_each_weight_once(out_c: int, depth: int, block: int) -> None:
     weights = np.arange(1.0, 1 + out_c * depth).reshape(out_c, depth)
@@ -214,9 +209,6 @@ def test_the_way_that_lies_deepest_is_the_one_that_ran() -> None:
     assert _by_ways(tree, ways).chain == route(call, target).chain == names[2:]
 
 
-# Every hazard has a call that meets it, and a neighbour that does not.
-
-
 @pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m55"])
 @pytest.mark.parametrize("kind", FLOAT.types)
 def test_the_calls_meet_their_hazard_and_their_neighbours_do_not(cpu: str, kind: str) -> None:
@@ -237,9 +229,6 @@ def test_the_calls_meet_their_hazard_and_their_neighbours_do_not(cpu: str, kind:
 def test_every_hazard_has_two_calls_and_every_two_calls_a_hazard() -> None:
     ids = {row.id.rpartition("-")[0] for row in hazards(FLOAT)}
     assert set(TWINS) == ids
-
-
-# On the device.
 
 
 @needs_tree

@@ -18,10 +18,11 @@ from firmware_check.build import STACK
 from firmware_check.compare import Comparison, LayerPair
 from firmware_check.emit import linker_script, model_source
 from firmware_check.emulator import SHARED, command_line
-from firmware_check.execution import Observed
 from firmware_check.instructions import Instructions
+from firmware_check.layer_trace import Observed
 from firmware_check.library import Library
-from firmware_check.memory import Bytes, Memory
+from firmware_check.link_map import Bytes
+from firmware_check.memory import Memory
 from firmware_check.opening import Options, open_model
 from firmware_check.program import Program
 from firmware_check.reports import pages

@@ -14,10 +14,12 @@ import pytest
 from firmware_check.build import Bench
 from firmware_check.cli import main
 from firmware_check.errors import FirmwareError
-from firmware_check.evidence.call_pool import entries_of
+from firmware_check.evidence.both_apis import entries_of
 from firmware_check.evidence.call_runs import run_steps
-from firmware_check.legacy.cmsis_5 import QNumbers, interleaved, open_any, open_cmsis_5
-from firmware_check.legacy.legacy_call import arguments, legacy_step, step_with
+from firmware_check.legacy.arguments import arguments
+from firmware_check.legacy.arithmetic import QNumbers
+from firmware_check.legacy.cmsis_5 import interleaved, open_any, open_cmsis_5
+from firmware_check.legacy.legacy_call import legacy_step, step_with
 from firmware_check.options import board_named
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING

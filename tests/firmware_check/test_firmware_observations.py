@@ -13,7 +13,8 @@ import pytest
 
 from firmware_check.board_run import inputs_of
 from firmware_check.build import Bench
-from firmware_check.evidence.call_runs import CallRun, CallStep, run_steps
+from firmware_check.evidence.call_layer import CallStep
+from firmware_check.evidence.call_runs import CallRun, run_steps
 from firmware_check.library import Library, open_library
 from firmware_check.opening import Options, open_model
 from firmware_check.options import board_named

@@ -12,20 +12,14 @@ from hypothesis import strategies as st
 import example_models as models
 from firmware_check import reference
 from firmware_check.arena import plan
-from firmware_check.execution import observe
+from firmware_check.layer_trace import observe
 from firmware_check.library import Library, recognise
-from firmware_check.program import (
-    Program,
-    Quantization,
-    Step,
-    Value,
-    add_constants,
-    quantize_multiplier,
-    softmax_constants,
-)
-from firmware_check.reading.layers import reordered_columns
+from firmware_check.program import Program, Quantization, Step, Value
+from firmware_check.quantized_constants import add_constants, softmax_constants
+from firmware_check.reading.weighted import reordered_columns
 from firmware_check.run import Call
 from onnxlint_cmsis.lower.memory_order import lies_in, reshaped, transposed
+from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 from support.firmware_signatures import EverythingLibrary
 
 REAL = Quantization(0.5, 3)

@@ -16,9 +16,9 @@ import example_models as models
 from firmware_check.library import Library
 from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.program import Quantization, Step
-from firmware_check.reading.layers import table_of
+from firmware_check.reading.lookups import table_of
 from firmware_check.reading.read import read_program
-from firmware_check.reading.stored_numbers import LayerResult
+from firmware_check.reading.results import LayerResult
 from onnxlint_cmsis.formats.onnx.load import load_model
 from onnxlint_cmsis.lower.layout_copies import memory_layout
 from onnxlint_cmsis.lower.lowering import lower
@@ -205,10 +205,10 @@ def test_every_form_has_its_macros_and_its_operators() -> None:
     import re
 
     from firmware_check.emit import HERE
-    from firmware_check.evidence.call_runs import TRANSPOSE
-    from firmware_check.executorch import KINDS
+    from firmware_check.evidence.call_layer import TRANSPOSE
+    from firmware_check.executorch_results import KINDS
+    from firmware_check.reading.builders import OPERATORS
     from firmware_check.reading.forms import FORMS
-    from firmware_check.reading.read import OPERATORS
 
     template = (HERE / "templates" / "forms.c.j2").read_text(encoding="utf-8")
     macros = set(re.findall(r"macro (\w+)\(step, name, library\)", template))

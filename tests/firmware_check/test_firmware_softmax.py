@@ -16,7 +16,8 @@ from firmware_check.build import Bench
 from firmware_check.execution import execute
 from firmware_check.library import open_library
 from firmware_check.options import board_named
-from firmware_check.program import Array, Quantization, SoftmaxConstants, Step, Value, side_by_side, softmax_constants
+from firmware_check.program import Array, Quantization, Step, Value, side_by_side
+from firmware_check.quantized_constants import SoftmaxConstants, softmax_constants
 from firmware_check.reference import (
     IntegerSoftmax,
     _looked_up,

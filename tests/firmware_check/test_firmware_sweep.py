@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from firmware_check.build import Bench
-from firmware_check.emit import DEFAULTS, KINDS, callable_kinds
 from firmware_check.library import open_library
 from firmware_check.options import board_named
 from firmware_check.sweep import measure
+from firmware_check.swept_calls import DEFAULTS, KINDS, callable_kinds
 from onnxlint_cmsis.cmsis_nn.layer_records import COST_KINDS
 from support import paths
 from support.firmware_runs import MISSING

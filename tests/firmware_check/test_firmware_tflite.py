@@ -13,7 +13,8 @@ from firmware_check.library import open_library
 from firmware_check.program import Quantization
 from firmware_check.tflite import litert_reference
 from firmware_check.tflite.litert_reference import LiteRtReference
-from firmware_check.tflite.program import bounds, tflite_program
+from firmware_check.tflite.program import tflite_program
+from firmware_check.tflite.state import bounds
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware

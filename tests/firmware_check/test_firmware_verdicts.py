@@ -12,8 +12,8 @@ import pytest
 import example_models as models
 from firmware_check.errors import FirmwareError
 from firmware_check.opening import Options, open_model
+from firmware_check.operators_as_pairs import is_operator_format
 from firmware_check.program import Step
-from firmware_check.quantize import is_operator_format
 from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx.load import load

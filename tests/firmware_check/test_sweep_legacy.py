@@ -10,7 +10,8 @@ import pytest
 
 import sweep_legacy
 from firmware_check.build import Bench
-from firmware_check.evidence.call_runs import CallRun, CallStep, Trouble
+from firmware_check.evidence.call_layer import CallStep
+from firmware_check.evidence.call_runs import CallRun, Trouble
 from firmware_check.library import Library
 from firmware_check.options import board_named
 

@@ -8,7 +8,7 @@ import os
 import onnx
 import pytest
 
-from onnxlint_cmsis.cli.jobs import fix_file
+from onnxlint_cmsis.cli.file_fix import fix_file
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.formats.onnx import element_codes
 from support.fix_command import run, text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.cli.engine import fix_request
+from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.attempt import attempt, prover_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.cli.jobs import fix_file, replace_file
+from onnxlint_cmsis.cli.file_fix import fix_file, replace_file
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground import atomic_write, files
 from support.signals import heeding, ignoring

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.cli.engine import fix_request
+from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers import attempt
 from onnxlint_cmsis.fixers.fix_model import fix_model

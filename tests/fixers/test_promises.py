@@ -13,7 +13,7 @@ from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.fixers.proof.litert_process import litert_missing
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, PROMISES, UNSAFELY, Finding, Location
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.run import render
+from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import a_run
 from support.paths import SHARED
 from support.versions import needs_right_products

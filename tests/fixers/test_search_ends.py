@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.engine import lint_file
-from onnxlint_cmsis.cli.jobs import fix_file
+from onnxlint_cmsis.cli.file_fix import fix_file
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.problem import SearchWork
 from support.fixable_models import dead

@@ -16,7 +16,8 @@ import pytest
 from onnxlint_cmsis.cli.engine import lint_file
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
-from onnxlint_cmsis.fleet.scan import STATUSES, ScanJob, ScanRow, TargetRow, scan_model
+from onnxlint_cmsis.fleet.scan_rows import STATUSES, ScanRow, TargetRow
+from onnxlint_cmsis.fleet.scanned_model import ScanJob, scan_model
 from support.fleet_runs import kill, model, models, rows, start, statuses, wait_until
 from support.models import text
 from support.paths import ROOT
@@ -229,7 +230,7 @@ def test_an_interrupted_scan_goes_on_where_it_stopped(tmp_path, told):
 
 
 def test_the_docs_name_every_column_with_its_type():
-    from onnxlint_cmsis.fleet.scan import schema
+    from onnxlint_cmsis.fleet.scan_output import schema
 
     page = (ROOT / "docs" / "scan.md").read_text()
     named = {}
@@ -252,9 +253,9 @@ def test_a_url_is_read_up_to_a_size(monkeypatch):
     data = model()
     fsspec.filesystem("memory").pipe("/large.onnx", data)
     job = ScanJob("memory://large.onnx", make_settings())
-    monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data))
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scanned_model.MODEL", len(data))
     assert scan_model(job)[0].status == "ok"
-    monkeypatch.setattr("onnxlint_cmsis.fleet.scan.MODEL", len(data) - 1)
+    monkeypatch.setattr("onnxlint_cmsis.fleet.scanned_model.MODEL", len(data) - 1)
     (row,) = scan_model(job)
     assert row.status == "unreadable"
     assert f"{len(data) - 1} bytes" in row.message

@@ -19,7 +19,8 @@ from onnx import numpy_helper
 
 from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor, Conversion, Ties
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.output.layers import LayersReport, boundary_in_c
+from onnxlint_cmsis.output.boundary_text import boundary_in_c
+from onnxlint_cmsis.output.layers import LayersReport
 from support import paths
 from support.goldens import Told
 from support.linter import layered
@@ -146,9 +147,6 @@ def test_a_header_is_of_one_model(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_bytes(write(conv_model()))
     assert main(["layers", "--isolated", "--output-format", "c", str(path), str(path)]) == 2
     assert "name one FILE" in capsys.readouterr().err
-
-
-# The header in C: it compiles whatever the names, and computes what the operators compute.
 
 
 TYPES = ("int8", "uint8", "int16")

@@ -10,27 +10,24 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnxlint_cmsis.cmsis_nn.time import PredictedTime, predicted_time
 
 from onnxlint_cmsis.analysis.layer_totals import Total
 from onnxlint_cmsis.analysis.layers import LayerReport
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cli.jobs import BothVersions, outputs_of_both
+from onnxlint_cmsis.cli.compared import BothVersions, outputs_of_both
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.outcome import Outcome
-from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference, exceeded, growth_limits
-from onnxlint_cmsis.output.comparison_text import (
-    change_text,
-    comparison_json,
-    comparison_markdown,
-    comparison_text,
-    layer_name,
-)
+from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelVersion, difference
+from onnxlint_cmsis.output.comparison_json import comparison_json
+from onnxlint_cmsis.output.comparison_markdown import comparison_markdown
+from onnxlint_cmsis.output.comparison_text import change_text, comparison_text, layer_name
+from onnxlint_cmsis.output.growth_limits import exceeded, growth_limits
 from onnxlint_cmsis.output.layers import LayersReport
+from onnxlint_cmsis.timing.predicted_time import PredictedTime, predicted_time
 from support import paths
 from support.goldens import Told, check_golden
 from support.linter import layered, linted, target_of

@@ -29,8 +29,8 @@ from onnxlint_cmsis.output.plain import (
     printable,
     sarif_text,
     toml_string,
-    wrapped,
 )
+from onnxlint_cmsis.output.wrapping import wrapped
 from support.models import text
 from support.report_models import NET
 from support.tflite_models import conv_model, tensor

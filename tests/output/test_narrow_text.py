@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.output.plain import wrapped
+from onnxlint_cmsis.output.wrapping import wrapped
 from support.linter import linted
 from support.paths import SHARED
 from support.tflite_models import tensor

@@ -19,7 +19,7 @@ from onnxlint_cmsis.analysis.proof_results import Difference, Proof, ValueChange
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.run import render
+from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import NASTY, TARGET, a_run
 from support.goldens import check_golden
 

@@ -13,8 +13,8 @@ from onnxlint_cmsis.checks.rule_registry import check_of_kind, every_rule
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 from onnxlint_cmsis.ground.findings import Location, PythonPlace
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output import run as links
-from onnxlint_cmsis.output.run import render
+from onnxlint_cmsis.output import project
+from onnxlint_cmsis.output.formats import render
 from support import paths
 from support.cli_fakes import NASTY, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden
@@ -133,7 +133,7 @@ def test_rules_are_those_of_the_table_in_full(run):
 
 def test_rules_link_to_their_page_once_the_docs_are_published():
     for rule in sarif("clean")["tool"]["driver"]["rules"]:
-        assert rule["helpUri"] == links.rule_page(rule["id"])
+        assert rule["helpUri"] == project.rule_page(rule["id"])
 
 
 def test_driver():

@@ -12,7 +12,7 @@ from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.run import render
+from onnxlint_cmsis.output.formats import render
 from support.cli_fakes import TARGET, a_run, routing_miss, wrong_result
 from support.draws import draws
 from support.goldens import check_golden

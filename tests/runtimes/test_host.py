@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSessio
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier, requantize
 from onnxlint_cmsis.model.model_error import ModelError
-from onnxlint_cmsis.output.layers import HOSTS, host_table
+from onnxlint_cmsis.output.host_rows import HOSTS, host_table
 from onnxlint_cmsis.runtimes.host.hosts import LITERT
 from support.goldens import Told, check_golden
 from support.host_agreement import Agreement, Seen, agreements

@@ -24,7 +24,7 @@ from onnx import numpy_helper
 
 from model_mutations import _numbers
 from onnxlint_cmsis.analysis.certificate import verify
-from onnxlint_cmsis.cli.engine import fix_request
+from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_model import fix_model
 from onnxlint_cmsis.formats.flatbuffer import root_of

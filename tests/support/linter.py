@@ -13,7 +13,7 @@ from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.engine import layers_report, lint_file
-from onnxlint_cmsis.cli.jobs import fix_file
+from onnxlint_cmsis.cli.file_fix import fix_file
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.plan import Plan

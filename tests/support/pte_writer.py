@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.formats.pte.program import BUNDLE, LETTERS, SCHEMA
+from onnxlint_cmsis.formats.pte.bundle import BUNDLE
+from onnxlint_cmsis.formats.pte.fields import SCHEMA
+from onnxlint_cmsis.formats.pte.program_records import LETTERS
 from support.tflite_writer import write
 
 NHWC = (0, 2, 3, 1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.targets import CPUS
-from onnxlint_cmsis.config.keys import frequency
+from onnxlint_cmsis.config.clocks import frequency
 from onnxlint_cmsis.timing.cores import CORES, OTHER, core_of
 from onnxlint_cmsis.timing.fetches import Fetches
 from onnxlint_cmsis.timing.predicted_time import OVERHEADS, Device, LayerWork, clock_text, predicted_time

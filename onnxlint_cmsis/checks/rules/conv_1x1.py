@@ -10,7 +10,7 @@ a grouped layer as several layers, or with zeros between the groups of its weigh
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1
 from onnxlint_cmsis.ground.findings import Effect

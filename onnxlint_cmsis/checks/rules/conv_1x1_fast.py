@@ -9,8 +9,8 @@ nothing is said of it.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, NO_PADDING, NOT_GROUPED, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import all_of

@@ -14,9 +14,9 @@ wide as the padding before.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.near_by import Gain, between
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.measured_gain import Gain, between
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_least, at_most, equal, greater

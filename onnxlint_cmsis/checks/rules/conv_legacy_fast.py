@@ -11,9 +11,9 @@ route`.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.near_by import Gain, between
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.measured_gain import Gain, between
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, FILTER_W, IN_C, OUT_C, OUT_W
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most

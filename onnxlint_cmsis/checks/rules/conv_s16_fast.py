@@ -9,7 +9,7 @@ kernel. Nothing is said of a dilation, which no size replaces.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.ground.findings import Effect

@@ -8,8 +8,8 @@ an odd count every second output channel starts inside a byte, and `arm_convolve
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.ground.findings import Effect

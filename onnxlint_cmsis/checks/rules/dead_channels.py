@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.facts import REMOVE, ClassFact, about_class, about_size, dead_text
+from onnxlint_cmsis.checks.class_facts import ClassFact, about_class, about_size, dead_text
+from onnxlint_cmsis.checks.fix_actions import REMOVE
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Freedom, Level

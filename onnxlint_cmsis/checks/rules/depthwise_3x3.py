@@ -8,7 +8,7 @@ before of at most 1. Others take `arm_depthwise_conv_s8_opt`, on CPUs without DS
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER_H, FILTER_W
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, equal

@@ -10,9 +10,9 @@ the next multiple of four was faster in every measured pair (4.0.0 to main; `--e
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
-from onnxlint_cmsis.checks.near_by import Gain, between
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.measured_gain import Gain, between
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER_H, FILTER_W
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_most, greater

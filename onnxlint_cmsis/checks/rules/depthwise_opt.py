@@ -8,7 +8,7 @@ no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT
 from onnxlint_cmsis.cmsis_nn.conditions import equal

@@ -9,7 +9,7 @@ which no size replaces.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT
 from onnxlint_cmsis.cmsis_nn.conditions import equal

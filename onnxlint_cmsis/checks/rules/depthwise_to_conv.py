@@ -9,8 +9,8 @@ differ. The linter takes a convolution, unless the setting `one-channel` is "dep
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import ROUTE
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.fix_actions import ROUTE
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import IN_C
 from onnxlint_cmsis.cmsis_nn.conditions import equal

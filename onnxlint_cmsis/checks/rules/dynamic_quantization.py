@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.facts import advice
-from onnxlint_cmsis.checks.kinds import offences, statements
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.quantization_checks import offences, statements
+from onnxlint_cmsis.checks.quantizer_advice import advice
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause

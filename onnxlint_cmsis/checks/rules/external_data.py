@@ -9,7 +9,7 @@ same; what depends on values that are not read stays open.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import FileCheck
+from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import advice, brief_advice, float_name
-from onnxlint_cmsis.checks.kinds import EFFECTS, described, is_much, share_of_macs
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.quantization_checks import EFFECTS, described, is_much, share_of_macs
+from onnxlint_cmsis.checks.quantizer_advice import advice, brief_advice, float_name
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import Subject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.decision import Cause

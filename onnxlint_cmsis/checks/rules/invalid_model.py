@@ -9,7 +9,7 @@ cycle of nodes and a value that is made twice are refused.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import FileCheck
+from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, Rule, Subject
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import Subject
 from onnxlint_cmsis.cmsis_nn.library import SHORT, adds_in_blocks
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level

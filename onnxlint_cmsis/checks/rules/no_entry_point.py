@@ -18,9 +18,10 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.facts import REWRITE
-from onnxlint_cmsis.checks.kinds import EFFECTS, WHO
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
+from onnxlint_cmsis.checks.fix_actions import REWRITE
+from onnxlint_cmsis.checks.quantization_checks import EFFECTS, WHO
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -9,8 +9,8 @@ channels of zeros change no result; other sizes need training.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import REPAIR
-from onnxlint_cmsis.checks.kinds import HazardCheck
+from onnxlint_cmsis.checks.execution_checks import HazardCheck
+from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level

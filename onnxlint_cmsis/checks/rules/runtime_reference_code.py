@@ -9,9 +9,9 @@ where there is no such kernel, or the layer does little of the model's work. The
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import REWRITE
-from onnxlint_cmsis.checks.kinds import RemarkCheck
+from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
+from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -9,8 +9,8 @@ file and line; the cause stands behind the code: `CNN401[rank]`.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RemarkCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
+from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

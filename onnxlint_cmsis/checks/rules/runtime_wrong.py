@@ -8,8 +8,8 @@ the code: `CNN402[weight-zero-point]`.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.kinds import RemarkCheck
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
+from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
 

@@ -22,9 +22,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
 
-from onnxlint_cmsis.checks.facts import ONNX_RUNTIME
-from onnxlint_cmsis.checks.kinds import QuantizationCheck, described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.quantization_checks import QuantizationCheck, described
+from onnxlint_cmsis.checks.quantizer_advice import ONNX_RUNTIME
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.format import PTE
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.cmsis_nn.library import products_in_32_bits
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import FileCheck, FileProblem
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule, Subject
+from onnxlint_cmsis.checks.file_problem import FileCheck, FileProblem
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.ground.findings import OPEN, Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause

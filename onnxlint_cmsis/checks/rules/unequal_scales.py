@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from onnxlint_cmsis.checks.facts import RESCALE, advice, float_name, overrides
-from onnxlint_cmsis.checks.kinds import QuantizationCheck
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.fix_actions import RESCALE
+from onnxlint_cmsis.checks.quantization_checks import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer_advice import advice, float_name, overrides
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level

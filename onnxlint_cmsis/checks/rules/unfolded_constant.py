@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import REWRITE
-from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.fix_actions import REWRITE
+from onnxlint_cmsis.checks.quantization_checks import described
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.findings import Effect, Statement

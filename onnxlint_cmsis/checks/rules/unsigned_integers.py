@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import RETYPE, advice
-from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.fix_actions import RETYPE
+from onnxlint_cmsis.checks.quantization_checks import described
+from onnxlint_cmsis.checks.quantizer_advice import advice
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.lowered import LoweredLayer

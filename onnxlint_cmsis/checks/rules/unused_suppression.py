@@ -7,7 +7,7 @@ An entry of `suppress`, or an `onnxlint-cmsis:ignore` key in the model, names a 
 
 from __future__ import annotations
 
-from onnxlint_cmsis.checks.facts import FileCheck
+from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.checks.facts import REWRITE
-from onnxlint_cmsis.checks.kinds import described
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.fix_actions import REWRITE
+from onnxlint_cmsis.checks.quantization_checks import described
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.qdq_pairs import useless_pairs

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnxlint_cmsis.checks.facts import advice, float_name
-from onnxlint_cmsis.checks.kinds import QuantizationCheck
+from onnxlint_cmsis.checks.quantization_checks import QuantizationCheck
+from onnxlint_cmsis.checks.quantizer_advice import advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect

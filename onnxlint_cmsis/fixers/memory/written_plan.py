@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers
-from onnxlint_cmsis.checks.facts import PLAN
+from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
 from onnxlint_cmsis.fixers.planning.plan import Plan

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.facts import REPAIR
-from onnxlint_cmsis.checks.kinds import HazardCheck, RoutingCheck
-from onnxlint_cmsis.checks.rule import ModelSubject, RuleScope
+from onnxlint_cmsis.checks.execution_checks import HazardCheck
+from onnxlint_cmsis.checks.fix_actions import REPAIR
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
+from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of
 from onnxlint_cmsis.checks.run_checks import code_of, layer_subject, remark_findings
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from onnxlint_cmsis.checks.kinds import RoutingCheck
+from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of
 from onnxlint_cmsis.checks.run_checks import layer_subject
@@ -24,8 +24,8 @@ from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.axes import Axis, leaves, resized
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.rule import Subject
     from onnxlint_cmsis.checks.rule_registry import LintCheck
+    from onnxlint_cmsis.checks.subjects import Subject
     from onnxlint_cmsis.fixers.planning.measures import Numbers
     from onnxlint_cmsis.fixers.planning.planning_input import Fixable, NewBias, PlanningInput
     from onnxlint_cmsis.fixers.planning.prices import Price, Prices

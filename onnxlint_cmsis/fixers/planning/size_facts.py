@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from operator import sub
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.facts import REMOVE, REPAIR, ClassFact
+from onnxlint_cmsis.checks.class_facts import ClassFact
+from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.cmsis_nn.library import measured_build

@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.tflite.result_sizes import LISTS, NotComputedError, Operands, Shape, result_sizes
+from onnxlint_cmsis.formats.tflite.operand_sizes import NotComputedError, Operands, Shape
+from onnxlint_cmsis.formats.tflite.result_sizes import result_sizes
+from onnxlint_cmsis.formats.tflite.size_data import LISTS
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Roles

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.tflite.arrays import array_of, tensors_by_key
+from onnxlint_cmsis.formats.tflite.computed_sizes import computed_sizes
 from onnxlint_cmsis.formats.tflite.constants import constant, elem_type
 from onnxlint_cmsis.formats.tflite.file_model import (
     ModelSignature,
@@ -24,8 +25,8 @@ from onnxlint_cmsis.formats.tflite.file_model import (
     operator_label,
 )
 from onnxlint_cmsis.formats.tflite.open_sizes import with_input_shapes, with_open_sizes, with_results
+from onnxlint_cmsis.formats.tflite.operand_sizes import AxisError, NotComputedError
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.formats.tflite.result_sizes import AxisError, NotComputedError, computed_sizes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import (
     TFLITE,

@@ -10,7 +10,7 @@ from onnxlint_cmsis.output.comparison_text import cost_text as cost_change
 from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, verdict_text
 from onnxlint_cmsis.output.html.layer_table import COLORS
 from onnxlint_cmsis.output.html.report_input import MOST
-from onnxlint_cmsis.output.layers import kernel_of
+from onnxlint_cmsis.output.layer_words import kernel_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.dims import dims_of
 from onnxlint_cmsis.output.html.report_input import MOST
-from onnxlint_cmsis.output.layers import sizes_text
+from onnxlint_cmsis.output.layer_words import sizes_text
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

@@ -18,6 +18,7 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.comparison import difference
 from onnxlint_cmsis.output.concise import STYLES
 from onnxlint_cmsis.output.full import explanation, what_to_do
+from onnxlint_cmsis.output.host_rows import HOSTS, HostTable, host_table
 from onnxlint_cmsis.output.html.bars import bar, kernel_bar
 from onnxlint_cmsis.output.html.before_and_after import compared_page
 from onnxlint_cmsis.output.html.figures import figures
@@ -26,9 +27,9 @@ from onnxlint_cmsis.output.html.layer_table import kernel_colors, layer_table
 from onnxlint_cmsis.output.html.memory_map import memory_svg
 from onnxlint_cmsis.output.html.rails import class_words, rail_svg, rail_width, ways
 from onnxlint_cmsis.output.html.report_input import MOST
-from onnxlint_cmsis.output.layers import HOSTS, HostTable, host_table, sizes_text
+from onnxlint_cmsis.output.layer_words import sizes_text
 from onnxlint_cmsis.output.plain import markup
-from onnxlint_cmsis.output.run import in_short
+from onnxlint_cmsis.output.shown_names import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

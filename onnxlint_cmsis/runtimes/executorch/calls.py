@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from onnxlint_cmsis.formats.pte.calls import NHWC_ORDER, ProgramCall, is_channels_last
 from onnxlint_cmsis.formats.pte.names import NHWC
-from onnxlint_cmsis.formats.pte.program import PteTensor
-from onnxlint_cmsis.formats.pte.to_graph import NHWC_ORDER, ProgramCall, is_channels_last
+from onnxlint_cmsis.formats.pte.program_records import PteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.dims import NO_DIMS
 from onnxlint_cmsis.model.windows import padding_for, reach

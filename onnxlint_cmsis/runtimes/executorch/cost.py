@@ -18,7 +18,7 @@ from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 from onnxlint_cmsis.runtimes.tflm.reference_cost import measured_own_code
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.pte.program import PteTensor
+    from onnxlint_cmsis.formats.pte.program_records import PteTensor
     from onnxlint_cmsis.runtimes.runtime import Runtime
 
 COSTS: dict[str, dict[Isa, Turns]] = {

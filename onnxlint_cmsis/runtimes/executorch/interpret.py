@@ -17,9 +17,10 @@ from itertools import accumulate
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.formats.pte.calls import ProgramCall
 from onnxlint_cmsis.formats.pte.names import BACKEND, SIGNATURES
-from onnxlint_cmsis.formats.pte.program import Method, PteTensor, Value, ValueList
-from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
+from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, Value, ValueList
+from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Isa, KernelCall, Level, Target
 from onnxlint_cmsis.lower.decision import Cause

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 
 from onnxlint_cmsis.formats.format import RELEASES
+from onnxlint_cmsis.formats.pte.calls import ProgramCall
 from onnxlint_cmsis.formats.pte.names import BACKEND, NHWC
-from onnxlint_cmsis.formats.pte.to_graph import ProgramCall
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.runtimes.executorch.calls import (

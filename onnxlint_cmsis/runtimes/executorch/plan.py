@@ -10,7 +10,8 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
-from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
+from onnxlint_cmsis.formats.pte.calls import ProgramCall
+from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Pair, Target
 from onnxlint_cmsis.lower.outcome import Outcome

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from onnxlint_cmsis.formats.pte.program import PteTensor, Value, ValueList
-from onnxlint_cmsis.formats.pte.to_graph import ProgramCall
+from onnxlint_cmsis.formats.pte.calls import ProgramCall
+from onnxlint_cmsis.formats.pte.program_records import PteTensor, Value, ValueList
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.unchecked import moved_axes
 

@@ -12,7 +12,8 @@ from onnxlint_cmsis.runtimes.executorch.calls import FOUR_SINCE
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram, ProgramCall
+    from onnxlint_cmsis.formats.pte.calls import ProgramCall
+    from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
     from onnxlint_cmsis.runtimes.runtime import Runtime
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from onnxlint_cmsis.formats.pte.calls import ProgramCall, is_channels_last
 from onnxlint_cmsis.formats.pte.names import BACKEND, NHWC
-from onnxlint_cmsis.formats.pte.program import PteTensor
-from onnxlint_cmsis.formats.pte.to_graph import ProgramCall, is_channels_last
+from onnxlint_cmsis.formats.pte.program_records import PteTensor
 from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast, tensor_of
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR, RESULT, Kernel
 

@@ -12,8 +12,9 @@ from itertools import dropwhile
 from math import prod
 from types import MappingProxyType
 
+from onnxlint_cmsis.formats.tflite.computed_sizes import computed_sizes
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
-from onnxlint_cmsis.formats.tflite.result_sizes import MisfitError, NotComputedError, Shape, computed_sizes
+from onnxlint_cmsis.formats.tflite.operand_sizes import MisfitError, NotComputedError, Shape
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition

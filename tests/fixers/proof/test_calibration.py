@@ -51,9 +51,6 @@ def network(seed: int = 0) -> onnx.ModelProto:
     return model
 
 
-# Held against numbers worked out by hand, and against the quantizer of ONNX Runtime.
-
-
 POINTWISE = """
 <ir_version: 8, opset_import: ["" : 13]>
 g (float[1, 3, 4, 4] x) => (float[1, 2, 4, 4] y) {
@@ -145,9 +142,6 @@ def test_weights_of_four_bits_lose_more(tmp_path: Path) -> None:
     assert by_type["s4"] > 4 * by_type["s8"] > 4 * by_type["s16"] / 2 > 0  # type: ignore[operator]
 
 
-# What is not measured.
-
-
 RECURRENT = """
 <ir_version: 8, opset_import: ["" : 14]>
 g (float[4, 1, 3] x) => (float[4, 1, 1, 2] y) <float[1, 8, 3] w = {0.5}, float[1, 8, 2] r = {0.25}> {
@@ -191,9 +185,6 @@ def test_a_model_of_whole_numbers_has_nothing_to_measure(tmp_path: Path) -> None
         report(model, np.ones((1, 64, 4, 4), np.float32), tmp_path)
 
 
-# Samples: a folder, scalars, models whose weights lie in another file.
-
-
 def test_a_folder_is_read_as_all_its_files(tmp_path: Path) -> None:
     model, samples = network(), np.random.default_rng(2).normal(size=(3, 3, 8, 8)).astype(np.float32)
     at_once = report(model, samples, tmp_path)
@@ -229,9 +220,6 @@ def test_weights_in_another_file(tmp_path: Path) -> None:
     given_settings = make_settings(path, targets=["cortex-m4"])
     beside = layers_report(path, given_settings, calibration=str(tmp_path / "samples.npy"))
     assert beside.output_errors == inside.output_errors
-
-
-# As people and programs see it.
 
 
 def test_errors_stand_beside_the_costs(

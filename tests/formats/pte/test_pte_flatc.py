@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.formats.pte.program import ENUMS, Method, PteTensor, ValueList, read_program
+from onnxlint_cmsis.formats.pte.fields import ENUMS
+from onnxlint_cmsis.formats.pte.program import read_program
+from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, ValueList
 from onnxlint_cmsis.ground.types import Isa
 from support import paths
 from support.pte_programs import random_program

@@ -13,7 +13,8 @@ import pytest
 
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.formats.format import BPTE, PTE, marked_format
-from onnxlint_cmsis.formats.pte.program import BundledTensor, PteTensor, read_program
+from onnxlint_cmsis.formats.pte.program import read_program
+from onnxlint_cmsis.formats.pte.program_records import BundledTensor, PteTensor
 from onnxlint_cmsis.formats.pte.to_graph import load_pte
 from onnxlint_cmsis.model.model_error import ModelError
 from support.goldens import Told

@@ -9,7 +9,8 @@ import pytest
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.tflite.names import TFLITE_OPERATORS
-from onnxlint_cmsis.formats.tflite.result_sizes import RULES, NotComputedError, result_sizes
+from onnxlint_cmsis.formats.tflite.operand_sizes import NotComputedError
+from onnxlint_cmsis.formats.tflite.result_sizes import RULES, result_sizes
 from onnxlint_cmsis.formats.tflite.to_graph import load_tflite
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Roles

@@ -1,0 +1,184 @@
+"""What the settings ask of a fix, and what linting says of it: findings on sizes, and marks on what it would repair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.cli.full_names import with_full_names
+from onnxlint_cmsis.config.consent import Consent
+from onnxlint_cmsis.config.selection import fixable
+from onnxlint_cmsis.formats.format import file_of, part
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.model_error import ModelError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.class_facts import ClassFact
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
+    from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.planning.repairable import Answers
+    from onnxlint_cmsis.fixers.request import FixRequest
+
+
+def fix_options(settings: Settings) -> FixOptions:
+    """Policy and bounds that the settings give planning."""
+    from onnxlint_cmsis.fixers.planning.policies import FixOptions
+
+    return FixOptions(
+        policy=settings.fix_policy,
+        align=settings.align,
+        min_gain=settings.min_gain,
+        budget=settings.fix_budget_bytes,
+        unsafe=settings.unsafe_fixes,
+        weights=settings.weights,
+    )
+
+
+def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None = None) -> FixRequest:
+    """The request that a file's settings make; with a path, accepted findings are not acted on.
+
+    `model` is the analysis of the file, where it is at hand. Raises ModelError.
+    """
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.checks.fix_actions import PLAN
+    from onnxlint_cmsis.checks.rule_registry import codes_of
+    from onnxlint_cmsis.fixers.request import FixRequest
+
+    request = FixRequest(settings.analysis, fix_options(settings))
+    if not path:
+        return request
+    if any(entry.node or entry.tensor for entry in settings.suppress):
+        settings = with_full_names(settings, model or ModelAnalysis(path, settings.analysis))
+    consent = Consent(settings, path)
+    plans = fixable(settings, path) & {*codes_of(PLAN)}
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted, plans=plans)
+
+
+class SizeFindings(NamedTuple):
+    """What searching sizes brings."""
+
+    findings: tuple[Finding, ...] = ()
+    """Findings of the rules on sizes."""
+    repairs: tuple[ClassFact, ...] = ()
+    """Classes that grow to step around hazards."""
+    notes: tuple[str, ...] = ()
+    """Searches that ended early, as sentences."""
+
+
+def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
+    """Why sizes are not searched while linting, as a clause; empty where they are."""
+    layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
+    if not layers:
+        return ""
+    if limit is not None and model.size > limit:
+        return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
+    if most is not None and layers > most:
+        return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
+    return ""
+
+
+def size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> SizeFindings:
+    """Findings of the rules on sizes, which search sizes and read weights."""
+    from onnxlint_cmsis.checks.class_facts import unpromised
+    from onnxlint_cmsis.cmsis_nn.library import predicted
+    from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
+    from onnxlint_cmsis.fixers.planning.prices import Prices
+    from onnxlint_cmsis.fixers.planning.size_facts import class_findings, repair_prices
+    from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
+    from onnxlint_cmsis.fixers.planning.unchangeable import refused
+
+    consent = Consent(settings, model.path)
+    prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
+    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
+    plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
+    findings = (*class_findings(plan), *plan.accepted)
+    notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
+    if not can_fix(model):
+        return SizeFindings(tuple(map(unpromised, findings)), (), notes)
+    return SizeFindings(findings, repair_prices(plan), notes)
+
+
+def can_fix(model: ModelAnalysis) -> bool:
+    """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
+    from onnxlint_cmsis.fixers.planning.unchangeable import can_change
+
+    form, graph = model.format, model.graph
+    fixed = bool(form.editor and form.prover) and file_of(model.path) == model.path and can_change(graph)
+    return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
+
+
+class Promises:
+    """What a fix of one file would do about its findings on layers.
+
+    A repair that rewrites layers is tried in memory; the proof is not. A repair whose proof depends on what runs the
+    model says so.
+    """
+
+    def __init__(self, model: ModelAnalysis, settings: Settings, data: bytes | None) -> None:
+        """`data` is the content where it does not come from the file."""
+        self._model, self._settings, self._data = model, settings, data
+        self._repaired: dict[str, frozenset[str]] = {}
+        """Layers that each repair was seen to mend, by the name of the repair."""
+
+    def marked(self, finding: Finding) -> Finding:
+        """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
+        from onnxlint_cmsis.checks.fix_actions import PLAN, RESCALE, RETYPE, REWRITE
+        from onnxlint_cmsis.checks.rule_registry import rule
+
+        properties, action = finding.properties, rule(finding.code).action
+        if properties.get("fixable") or not ("hazard" in properties or action in (REWRITE, RETYPE, RESCALE, PLAN)):
+            return finding
+        if finding.code not in fixable(self._settings, self._model.path):
+            return finding
+        return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
+
+    def _marks(self, finding: Finding) -> tuple[str, ...]:
+        """Properties that say how a fix repairs it; none where --unsafe-fixes would not repair it either."""
+        from onnxlint_cmsis.checks.fix_actions import PLAN
+        from onnxlint_cmsis.checks.rule_registry import rule
+        from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
+
+        if rule(finding.code).action is PLAN:
+            return ("fixable",) if any(room.ram for room in self._settings.analysis.rooms) else ()
+        repair = self._answers.repair_for(finding)
+        if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
+            if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
+                return ("fixable",)
+            return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
+        if finding.resize is None or "hazard" not in finding.properties:
+            return ()
+        if not pad_would_do(self._model, finding.resize):
+            return ()
+        return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        from onnxlint_cmsis.fixers.planning.repairable import Answers
+
+        return Answers(self._model)
+
+    def _mends(self, repair: RepairRow) -> frozenset[str]:
+        """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""
+        if repair.name not in self._repaired:
+            self._repaired[repair.name] = frozenset(self._tried(repair))
+        return self._repaired[repair.name]
+
+    def _tried(self, repair: RepairRow) -> list[str]:
+        from onnxlint_cmsis.fixers.rewriting import rewritten_by
+        from onnxlint_cmsis.fixers.snapshot import Snapshot
+        from onnxlint_cmsis.formats.onnx.opening import open_buffer
+
+        path, settings = self._model.path, self._settings
+        try:
+            data = open_buffer(path)[:] if self._data is None else self._data
+            start = Snapshot(path, data, fix_request(settings, path, self._model), analysis=self._model)
+            start.editor.check_readable(data, path)
+            return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
+        except (OSError, ModelError, UnreadableError, NotAppliedError):
+            return []

@@ -1,0 +1,38 @@
+"""Findings that a fix of one file may act on: their rules run and are fixable, and no suppression accepts them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.config.accepted import suppressed
+from onnxlint_cmsis.config.baseline import Baseline, has, read
+from onnxlint_cmsis.config.selection import fixable
+from onnxlint_cmsis.config.settings import Settings
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.model.graph import Graph
+
+
+class Consent:
+    """What the settings, the model and the baseline say about the findings of one file."""
+
+    def __init__(self, settings: Settings, path: str) -> None:
+        self._settings, self._path = settings, path
+        self._codes = fixable(settings, path)
+
+    @cached_property
+    def _baseline(self) -> Baseline | None:
+        """The baseline, read when a finding is first asked about. Raises BaselineError."""
+        return read(self._settings.baseline) if self._settings.baseline else None
+
+    def fixable(self, graph: Graph, finding: Finding) -> bool:
+        """Whether a fix may act on a finding."""
+        return finding.code in self._codes and not self.accepted(graph, finding)
+
+    def accepted(self, graph: Graph, finding: Finding) -> bool:
+        """Whether the configuration, the model or the baseline accepts a finding, of any rule."""
+        if suppressed(self._settings, self._path, graph, finding):
+            return True
+        return self._baseline is not None and has(self._baseline, self._path, finding)

@@ -1,0 +1,71 @@
+"""Text in lines that are no wider than the terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.output.plain import no_command, paint, printable
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.output.run import Run
+
+
+_TIE = "\N{NO-BREAK SPACE}"
+"""Keeps a percent sign with its number while lines are broken; printable text has none."""
+
+
+INDENT = 4
+"""Columns that the lines after the first are moved in by."""
+
+
+LABELS = {"proof": "good", "left": "warning", "do:": "path"}
+"""Styles of labels that are not faint."""
+
+
+NARROWEST = 40
+"""Columns that are used even where the terminal has fewer."""
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Breaks lines at spaces, and a list without any that is too long for a line behind a comma before a name."""
+
+    def _split(self, text: str) -> list[str]:
+        chunks = super()._split(text)
+        long = (re.split(r"(?<=,)(?=[^\W\d])", chunk) if len(chunk) > self.width else [chunk] for chunk in chunks)
+        return [piece for pieces in long for piece in pieces]
+
+
+def wrapped(text: str, width: int, indent: int = INDENT) -> str:
+    """The printable text in lines of at most `width` columns, those after the first moved in; 0 for one line.
+
+    What is painted goes through it before it is painted.
+    """
+    text = printable(text)
+    if width <= 0 or len(text) <= width:
+        return text
+    escapes = 3 if "::" in text else 0  # columns for a `:` that is written as an escape where a name is broken
+    lines = _Wrapper(
+        max(width, NARROWEST) - escapes,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    ).wrap(text.replace(" %", f"{_TIE}%"))
+    return "\n".join(map(no_command, lines)).replace(_TIE, " ")
+
+
+LABEL = 8
+"""Columns of a label."""
+
+
+DO = "do:"
+"""Stands in front of what to do, on a line of its own or on the last of a message."""
+
+
+def labelled(label: str, text: str, run: Run, columns: int = LABEL) -> str:
+    """A line under a finding or file: a label in a column, then the text, the lines after the first below it."""
+    line = wrapped(f"{' ' * INDENT}{label:<{columns}} {text}", run.width, INDENT + columns + 1)
+    start = INDENT + columns
+    return f"{' ' * INDENT}{paint(line[INDENT:start], LABELS.get(label, 'faint'), run.color)}{line[start:]}"
