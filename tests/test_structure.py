@@ -70,6 +70,7 @@ OUTSIDE = {"firmware_check", "tests", "support", "scripts", "lab", "bench"}
 
 
 def test_no_import_runs_upward() -> None:
+    assert MODULES
     for path in MODULES:
         here = room(path)
         assert here in {"__init__", *ROOMS}, f"{path} is in no room"
@@ -133,6 +134,7 @@ MOST_LINES_OF_THE_CHECKER = 898
 
 def test_no_import_crosses_a_border() -> None:
     names = names_of(MODULES)
+    assert MODULES
     for path in MODULES:
         name, asked = path.relative_to(PACKAGE).as_posix(), imported(path)
         behind = {module.removeprefix(f"{PACKAGE.name}.") for module in files_behind(asked, names)}
@@ -481,7 +483,9 @@ def test_a_lint_loads_what_it_needs(tmp_path: Path, name: str) -> None:
 
 def test_every_golden_text_is_one_that_a_test_asks() -> None:
     tests = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    for golden in (ROOT / "tests/golden/texts").iterdir():
+    goldens = [*(ROOT / "tests/golden/texts").iterdir()]
+    assert goldens
+    for golden in goldens:
         source = tests[f"test_{golden.stem}"]
         for entry in entries(golden):
             name = re.split(r"[\[ ]", entry)[0]

@@ -34,7 +34,9 @@ def test_growing_every_movable_class_changes_no_output(name: str) -> None:
 
 @needs_models
 def test_every_model_is_analysed() -> None:
-    for name in model_names():
+    names = [*model_names()]
+    assert names
+    for name in names:
         dimensions = analyse(load(SHARED / name))
         assert dimensions.classes, name
         assert [group.id for group in dimensions.classes] == list(range(len(dimensions.classes)))
@@ -84,7 +86,9 @@ def test_shuffles_with_group_2_of_even_halves_are_followed() -> None:
 
 @needs_models
 def test_the_index_names_no_operator_without_a_rule_that_could_have_one() -> None:
-    for line in (SHARED / "INDEX.jsonl").read_text().splitlines():
+    lines = (SHARED / "INDEX.jsonl").read_text().splitlines()
+    assert lines
+    for line in lines:
         for op_type in json.loads(line)["op_histogram"]:
             assert operator_named("", op_type).known, op_type
 

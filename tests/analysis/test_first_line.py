@@ -138,7 +138,9 @@ def test_what_leaves_the_word_open_is_a_warning_and_makes_the_exit_code_1(tmp_pa
 
 
 def test_what_decides_a_word_is_never_a_note() -> None:
-    for rule in every_rule():
+    rules = [*every_rule()]
+    assert rules
+    for rule in rules:
         statement = Statement(
             "text", Location("m.onnx"), level=Level.NOTE, cause=rule.causes[0].key if rule.causes else ""
         )

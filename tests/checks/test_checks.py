@@ -503,7 +503,9 @@ def test_another_padding_after_that_no_window_reaches_changes_nothing() -> None:
 
 
 def test_every_way_round_with_another_padding_or_stride_says_that_it_changes_the_layer() -> None:
-    for row in all_hazards():
+    rows = [*all_hazards()]
+    assert rows
+    for row in rows:
         words = re.findall(r"[^.]*\b(?:padding|stride)\b[^.]*\.", row.way_round)
         assert not words or RETRAIN in row.way_round or row.caller, row.id
 

@@ -418,6 +418,7 @@ def test_figures_of_a_file_that_no_target_has_are_left_alone(tmp_path):
 
 
 def test_every_board_is_a_cpu_that_is_known_and_names_its_page():
+    assert KNOWN_BOARDS
     for board in KNOWN_BOARDS:
         assert parse_target(board.cpu).cpu == board.cpu
         assert board.source.startswith("https://")

@@ -49,7 +49,9 @@ def test_check_tells_what_is_stale_and_writing_mends_it(make_docs, monkeypatch, 
 
 def test_every_rule_has_a_page_that_the_index_links():
     index = (ROOT / "docs" / "rules" / "index.md").read_text()
-    for rule in every_rule():
+    rules = [*every_rule()]
+    assert rules
+    for rule in rules:
         page = (ROOT / "docs" / "rules" / f"{rule.code}.md").read_text()
         assert page.startswith(f"# {rule.code} {rule.name}\n")
         assert f"({rule.code}.md)" in index
@@ -72,7 +74,9 @@ def test_every_field_that_a_report_tells_of_a_fix_has_its_doc():
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in (ROOT / "docs").rglob("*.md"):
+    pages = [*(ROOT / "docs").rglob("*.md")]
+    assert pages
+    for page in pages:
         for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page}: {target}"
 
@@ -87,6 +91,7 @@ def test_the_example_is_a_valid_configuration(tmp_path):
 
 def test_every_key_is_in_the_docs():
     text = (ROOT / "docs" / "config.md").read_text()
+    assert KEYS
     for key in KEYS:
         assert re.search(rf"`{key.name}[` ]", text), key.name
 

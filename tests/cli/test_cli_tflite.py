@@ -339,7 +339,9 @@ def test_an_onnx_run_loads_nothing_of_it(tmp_path):
 
 
 def test_the_hooks_take_both_formats():
-    for hook in yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text()):
+    hooks = [*yaml.safe_load((paths.ROOT / ".pre-commit-hooks.yaml").read_text())]
+    assert hooks
+    for hook in hooks:
         assert re.search(hook["files"], "models/a.tflite")
         assert not re.search(hook["files"], "models/a.tflite.txt")
 

@@ -79,6 +79,7 @@ def test_an_error_is_about_a_model_that_stops_or_computes_wrongly(name):
             wrong = row["status"] != "ok" or not row["equals_reference_kernels"]
             ends.setdefault((row["model"], row["cpu"]), []).append(wrong)
     agreed = {"c_wzp5.tflite", "x_max_unequal.tflite"}  # wrong in the reference kernels also
+    assert ends
     for (model, cpu), wrong in ends.items():
         if errors_of(model, cpu) and model not in agreed:
             assert any(wrong), (model, cpu, [error.text for error in errors_of(model, cpu)])

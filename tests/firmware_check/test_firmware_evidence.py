@@ -172,6 +172,7 @@ def test_static_kernels_are_seen_in_what_clang_compiles(tmp_path: Path) -> None:
         for name, outputs in (("depthwise_conv_s8_generic", 3), ("depthwise_conv_s8_mult_4", 4))
     }
     runs = run_calls(calls, Bench(board_named("m4"), open_library(""), compiler=CLANG), tmp_path)
+    assert runs
     for name, run in runs.items():
         assert run.observed is not None
         assert (run.observed.effective, run.unlike) == (name, ())

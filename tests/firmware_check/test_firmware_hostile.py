@@ -277,6 +277,7 @@ __attribute__((section(".vectors"), used)) static const void *const vectors[4] =
 def test_a_firmware_that_calls_semihosting_does_nothing_on_the_host(board, tmp_path: Path) -> None:
     """On the command line that the check gives QEMU. With semihosting the same image does all of it."""
     (tmp_path / "link.ld").write_text(linker_script(board, STACK), encoding="utf-8")
+    assert CALLS
     for what, (number, arguments) in CALLS.items():
         folder = tmp_path / what.replace(" ", "_")
         folder.mkdir()

@@ -165,7 +165,9 @@ def test_outputs_of_channels_of_zeros_may_take_less(monkeypatch: pytest.MonkeyPa
 @needs_firmware
 def test_layers_agree_on_their_instructions_on_each_board(tmp_path: Path) -> None:
     boards = "cortex-m0,cortex-m7,cortex-m23,cortex-m33"
-    for check in data(models.one_layer(tmp_path), *CORES, "--target", boards)["checks"]:
+    checks = [*data(models.one_layer(tmp_path), *CORES, "--target", boards)["checks"]]
+    assert checks
+    for check in checks:
         assert check["instructions_verdict"] == "agrees"
         assert check["predicted"]["layers"] == len(check["layers"])
 

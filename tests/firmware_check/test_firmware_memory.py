@@ -74,7 +74,9 @@ def test_nothing_is_said_of_unknown_sizes_or_of_layers_without_weights() -> None
     "make", [models.mobilenet, models.residual, models.one_dimensional, more.beside], ids=lambda make: make.__name__
 )
 def test_constants_arena_and_scratch_are_as_predicted(make, tmp_path: Path) -> None:
-    for board in data(make(tmp_path), "--target", "cortex-m4", "--target", "cortex-m55")["checks"]:
+    boards = [*data(make(tmp_path), "--target", "cortex-m4", "--target", "cortex-m55")["checks"]]
+    assert boards
+    for board in boards:
         memory = board["memory"]
         for kind in ("constants", "arena", "scratch"):
             assert memory[kind]["found"] == memory[kind]["predicted"]

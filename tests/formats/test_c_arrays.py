@@ -64,6 +64,7 @@ def test_other_forms_of_definitions() -> None:
         "c": f"const uint8_t c[]{{{numbers}}};",
         "d": f"const uint8_t d[{len(TFLITE)}] DATA_ALIGN_ATTRIBUTE\n=\n{{ /* 0 */ {numbers} // }}\n}};",
     }
+    assert forms
     for name, text in forms.items():
         (only,) = arrays_of("m.h", text.encode())
         assert (only.name, only.data) == (name, TFLITE)

@@ -42,6 +42,7 @@ def test_a_curve_is_zero_at_zero_where_its_record_says_so(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_a_curve_stays_between_the_bounds_of_its_record(name: str) -> None:
     bounds = next(record for record in RECORDS if record.name == name).bounds
+    assert SPANS
     for span in SPANS:
         with np.errstate(all="ignore"):
             result = bent(span, CURVES[name], _node(name), 0.0)
@@ -53,6 +54,7 @@ def test_a_curve_stays_between_the_bounds_of_its_record(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CURVES))
 def test_a_curve_of_one_number_does_not_vary(name: str) -> None:
+    assert SPANS
     for span in SPANS:
         with np.errstate(all="ignore"):
             result = bent(span, CURVES[name], _node(name), 2.0**-20)
@@ -62,6 +64,7 @@ def test_a_curve_of_one_number_does_not_vary(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
 def test_a_pair_varies_where_an_operand_does_unless_it_is_one_number(name: str) -> None:
+    assert SPANS
     for left in SPANS:
         for right in SPANS:
             with np.errstate(all="ignore"):

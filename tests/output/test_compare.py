@@ -27,10 +27,10 @@ from onnxlint_cmsis.output.comparison_markdown import comparison_markdown
 from onnxlint_cmsis.output.comparison_text import change_text, comparison_text, layer_name
 from onnxlint_cmsis.output.growth_limits import exceeded, growth_limits
 from onnxlint_cmsis.output.layers import LayersReport
-from onnxlint_cmsis.timing.predicted_time import PredictedTime, predicted_time
+from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, PredictedTime, predicted_time
 from support import paths
 from support.goldens import Told, check_golden
-from support.linter import layered, linted, target_of
+from support.linter import layered, linted
 from support.models import text
 from support.tflite_steps import random_chain
 
@@ -288,9 +288,8 @@ def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
 def version(*rows: LayerReport) -> ModelVersion:
     known = [row.instructions for row in rows if row.instructions is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0, 0)
-    clocked = predicted_time(
-        target_of("cortex-m4", "7.0.0"), 120_000_000, "", (total.instructions,) * 2, total.unknown_layers
-    )
+    work = LayerWork("convolution", total.instructions, total.instructions)
+    clocked = predicted_time(Device("cortex-m4", 120_000_000), [work], total.unknown_layers)
     report = LayersReport(rows, [total._replace(time=clocked)], {})
     return ModelVersion("m", FileResult("m", (), Level.WARNING), report)
 

@@ -171,6 +171,7 @@ def test_reading_loads_neither_onnx_nor_numpy():
 
 @pytest.mark.skipif(not SHARED, reason="the third-party models are not beside the project")
 def test_every_real_model_becomes_a_graph():
+    assert SHARED
     for path in SHARED:
         graph = load_tflite(path).graph
         keys = {key for node in graph.nodes for key in (*node.inputs, *node.outputs) if key}
