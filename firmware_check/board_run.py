@@ -27,7 +27,6 @@ from firmware_check.target_check import TargetCheck
 from firmware_check.verdict import (
     ComparedOutputs,
     Differences,
-    Disagreement,
     LayerVerdict,
     compare,
     compare_floats,
@@ -241,14 +240,9 @@ class _Runner:
             output = done.traced.outputs[0][number]
             reports = done.traced.layers[number], done.plain.layers[number]
             outputs = self._compared(step, memory, output)
-            verdict = judge(step, self.bench, done.observed[number], reports, outputs)
-            overruns = bool(damage_of(*reports))
-            if (
-                uneven.made_by(step, output, done.plain.outputs[0][number], overruns, self._slack(step, memory))
-                and not verdict.defects
-            ):
-                other = Disagreement("FWC001", "the traced and the untraced build give different outputs")
-                verdict = replace(verdict, disagreements=(*verdict.disagreements, other))
+            overruns, plain = bool(damage_of(*reports)), done.plain.outputs[0][number]
+            differs = uneven.made_by(step, output, plain, overruns, self._slack(step, memory))
+            verdict = judge(step, self.bench, done.observed[number], reports, replace(outputs, uneven=differs))
             verdicts.append(verdict)
             memory[step.output.buffer] = output
         memory_used = memory_of(program, self.bench, self.target, done.image, verdicts)

@@ -11,8 +11,11 @@ from firmware_check.instructions import DISAGREES, instructions_of
 from firmware_check.other_plans import defects_of_plan, unseen_of_plan
 from firmware_check.predicted_hazards import Trouble, known_defects, unseen
 from firmware_check.verdict import Disagreement, LayerVerdict
+from onnxlint_cmsis.checks.rules import scale_out_of_range
+from onnxlint_cmsis.checks.rules.scale_out_of_range import REGISTER
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.ground.types import Function, Isa
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE, softmax_wide_steps
 
@@ -45,6 +48,7 @@ CURVE_ERROR = 2.0**-23
 _FEW = 4
 """Outputs that may differ however few there are."""
 _SCALAR_SOFTMAX = "arm_nn_softmax_common_s8"
+_UNEVEN = "the traced and the untraced build give different outputs"
 
 
 def judge(
@@ -62,16 +66,22 @@ def judge(
     wrong, damage = _values(outputs.runtime, step), damage_of(traced, plain)
     if step.output.quantization.floating:
         wrong += _values(outputs.arithmetic, step)
-    trouble = Trouble(traced.status, tuple(wrong), tuple(damage))
+    differing = (_UNEVEN,) if outputs.uneven else ()
+    trouble = Trouble(traced.status, tuple(wrong), tuple(damage), differing)
     defects = [
         Disagreement(*defect) for defect in (*known_defects(predicted, trouble), *defects_of_plan(plan, trouble))
     ]
+    unlike = [] if step.output.quantization.floating else _unlike(outputs.arithmetic, step)
+    if (wrong or unlike) and (lost := bits_lost(step, target)):
+        said = f"{'; '.join((*wrong, *unlike))}; as predicted: {lost}"
+        defects.append(Disagreement(scale_out_of_range.RULE.code, said))
+        unlike = []
     texts = [("FWC001", text) for text in _dispatch(step, predicted, observed, traced, plan)]
     texts += [] if defects else [("FWC002", text) for text in wrong] + [("FWC003", text) for text in damage]
-    if not step.output.quantization.floating:
-        texts += [("FWC002", text) for text in _unlike(outputs.arithmetic, step)]
+    texts += [("FWC002", text) for text in unlike]
     texts += [("FWC003", text) for text in _elsewhere(plan, traced, plain)]
     absent = [*unseen(predicted, trouble, target, bench.compiler.assembly), *unseen_of_plan(plan, trouble)]
+    texts += [] if defects else [("FWC001", text) for text in differing]
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
     texts += [("FWC001", text) for text in absent]
@@ -84,6 +94,15 @@ def judge(
         tuple(Disagreement(*disagreement) for disagreement in texts), tuple(defects),
         (*_remarks(step, bench, predicted, observed), *outputs.remarks), outputs.arithmetic, traced.written,
     )  # fmt: skip
+
+
+def bits_lost(step: Step, target: Target) -> str:
+    """Which zero-point of a sum or product loses bits in code for DSP instructions, as a clause; empty for none."""
+    if target.isa is not Isa.DSP or step.call is None or step.call.function not in (Function.ADD, Function.MUL):
+        return ""
+    zeros = (value.quantization.zero_point for value in step.inputs)
+    wide = next((zero for zero in zeros if not -REGISTER <= zero < REGISTER), None)
+    return "" if wide is None else f"its zero-point is {wide:,}, and kernels with DSP instructions keep 16 bits of it"
 
 
 def _remarks(step: Step, bench: Bench, predicted: Route | None, observed: Observed) -> tuple[str, ...]:

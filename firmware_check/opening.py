@@ -19,6 +19,7 @@ from firmware_check.operators_as_pairs import expand, is_operator_format, named_
 from firmware_check.quantize import is_float, quantize
 from firmware_check.reading.floats import read_float_program
 from firmware_check.reading.read import read_program
+from onnxlint_cmsis.fixers.proof.inputs import UnfedError, refuse_large
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.format import format_of
@@ -147,6 +148,10 @@ def _open_onnx(path: str, library: Library, options: Options, folder: Path) -> O
         count = prod(size or 1 for size in graph.shape(name) or ())
         if count > MOST_NUMBERS:
             raise FirmwareError(f"input '{name}' has {count:,} numbers; inputs of up to {MOST_NUMBERS:,} are drawn")
+    try:
+        refuse_large(graph)
+    except UnfedError as error:
+        raise FirmwareError(str(error)) from None
     model = onnx.load(path, load_external_data=False)
     refuse_unknown(model)
     _refuse_what_ends_onnx_runtime(path)
@@ -187,7 +192,7 @@ def _fault(path: str, options: Options) -> str:
     if format_of(path).interpreter:
         return ""
     for problem in read_graph(path, options).problems:
-        if problem.kind in ("invalid", "external") and not problem.vendor:
+        if problem.kind in ("invalid", "oversized", "external") and not problem.vendor:
             return f"the model is damaged: {f'node {problem.node!r}: ' if problem.node else ''}{problem.message}"
     return ""
 

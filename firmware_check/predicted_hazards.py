@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 SHOWS = {
     "returns-error": ("status",),
-    "wrong-result": ("wrong",),
-    "overrun": ("damage", "wrong"),
+    "wrong-result": ("wrong", "uneven"),
+    "overrun": ("damage", "wrong", "uneven"),
     "inexact": ("wrong",),
     "too-large": ("wrong", "damage", "status"),
 }
@@ -36,6 +36,8 @@ class Trouble(NamedTuple):
     """What is said of its values."""
     damage: tuple[str, ...]
     """What is said of the guards around its memory."""
+    uneven: tuple[str, ...] = ()
+    """What is said where two builds give other values: memory that no model names decides them."""
 
     def of(self, hazard: Hazard) -> list[str]:
         """The part that a hazard explains; after an error, values too."""
@@ -43,7 +45,7 @@ class Trouble(NamedTuple):
 
     def shown(self, kind: str) -> list[str]:
         """The part that a kind of hazard explains."""
-        said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong]
+        said = [*([f"status {self.status}"] if self.status else []), *self.damage, *self.wrong, *self.uneven]
         return said if any(getattr(self, name) for name in SHOWS[kind]) else []
 
 

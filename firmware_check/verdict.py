@@ -66,6 +66,8 @@ class ComparedOutputs:
     None where that is not written down."""
     remarks: tuple[str, ...] = ()
     """What was not compared, and why."""
+    uneven: bool = False
+    """Whether the untraced build gives other outputs of the same inputs."""
 
 
 @dataclass(frozen=True)

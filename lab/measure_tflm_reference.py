@@ -33,7 +33,7 @@ MEMORY {{ FLASH (rx) : ORIGIN = {0.flash.origin:#x}, LENGTH = {0.flash.size:#x}
 SECTIONS {{
   .text : {{ KEEP(*(.vectors)) *(.text* .rodata*) . = ALIGN(4);
     first_constructor = .; KEEP(*(SORT(.init_array*))) last_constructor = .; }} > FLASH
-  .ARM.exidx : {{ *(.ARM.exidx* .ARM.extab*) }} > FLASH
+  .ARM.exidx : {{ __exidx_start = .; *(.ARM.exidx* .ARM.extab*) __exidx_end = .; }} > FLASH
   .data : {{ data_start = .; *(.data*) . = ALIGN(8); data_end = .; }} > RAM AT> FLASH
   data_load = LOADADDR(.data);
   .bss : {{ bss_start = .; *(.bss* COMMON) . = ALIGN(8); bss_end = .; end = .; }} > RAM

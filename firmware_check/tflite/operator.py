@@ -34,7 +34,7 @@ class TfliteLayer:
     def step(self, form: str, inputs: tuple[Value, ...], arrays: tuple[Array, ...] = (), **numbers: object) -> None:
         """Add the layer; the call is the interpreter's."""
         output = self.space.new(self.output)
-        call = self.row.call if not self.reason else None
+        call = self.row.call if self.reason != WITHOUT_CALL else None
         if call is None and not self.reason:
             raise Unsupported(f"this firmware has no call of {', '.join(self.row.functions)}")
         widens = call is not None and call.entry in WIDENING

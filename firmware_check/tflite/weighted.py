@@ -45,6 +45,8 @@ def dense(layer: TfliteLayer) -> None:
     scales = layer.space.scales(layer.operator.inputs[1], channels)
     several = len(set(scales)) > 1
     convolves = layer.row.call is not None and layer.row.call.function is Function.CONVOLVE
+    if several and not convolves and not layer.space.library.since("7.0.0"):
+        layer.reason = f"CMSIS-NN {layer.space.library.release} has no dense layer with a scale for each output"
     if not several:
         real = source.quantization.scale * scales[0] / layer.space.quantization(layer.output).scale
         multiplier = quantize_multiplier(real)

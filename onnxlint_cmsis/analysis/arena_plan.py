@@ -78,15 +78,19 @@ def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = No
     rooms = {block: -(-(sizes[block] + 2 * guard) // ALIGNMENT) * ALIGNMENT for block in blocks}
     placed: dict[int, int] = {}
     alive: dict[int, list[int]] = {}
+    begun: dict[int, list[int]] = {}
     for _, block in sorted((-sizes[block], block) for block in blocks):
-        moments = range(blocks[block][0], blocks[block][1] + 1)
-        others = {other for moment in moments for other in alive.get(moment, ())}
+        first, last = blocks[block]
+        others = [*alive.get(first, ())]
+        for moment in range(first + 1, last + 1):
+            others += begun.get(moment, ())
         placed[block] = 0
         for start, end in sorted((placed[other], placed[other] + rooms[other]) for other in others):
             if placed[block] + rooms[block] <= start:
                 break
             placed[block] = max(placed[block], end)
-        for moment in moments:
+        begun.setdefault(first, []).append(block)
+        for moment in range(first, last + 1):
             alive.setdefault(moment, []).append(block)
     size = max((placed[block] + rooms[block] for block in placed), default=0)
     offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, plan_arena
@@ -24,6 +26,10 @@ def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: s
     written = {buffer: graph.nodes[step.node].label for step in uses.steps for buffer in step.outputs}
     rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in plan.sizes.items()}
     lives = {buffer: (first + 1, last + 1) for buffer, (first, last) in plan.lifetimes.items()}
+    changes = Counter[int]()
+    for buffer, (first, last) in lives.items():
+        changes[first] += rooms[buffer]
+        changes[last + 1] -= rooms[buffer]
     return Arena(
         plan.size,
         0,
@@ -46,10 +52,7 @@ def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: s
             )
             for buffer, offset in plan.offsets.items()
         ),
-        tuple(
-            sum(rooms[buffer] for buffer, (first, last) in lives.items() if first <= step <= last)
-            for step in range(len(uses.steps) + 1)
-        ),
+        tuple(accumulate(changes[step] for step in range(len(uses.steps) + 1))),
         tuple(step.label for step in uses.steps),
         basis,
     )

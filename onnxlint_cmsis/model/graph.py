@@ -186,7 +186,7 @@ class Problem(NamedTuple):
     """Something wrong with the file that does not stop the reading."""
 
     kind: str
-    """`invalid` (onnx.checker or our own validation), `undecided`, `external`."""
+    """`invalid` (onnx.checker or our own validation), `oversized` (a size no tensor has), `undecided`, `external`."""
     message: str
     """Found and allowed values."""
     node: str = ""

@@ -247,7 +247,7 @@ def test_padding_onto_a_defective_kernel_is_no_remedy() -> None:
 
 def test_the_defective_kernel_is_an_error_with_the_count_that_repairs() -> None:
     (finding,) = lint(one_dimensional(8, pads=[1, 2], strides=[2]))
-    assert (finding.code, finding.level) == ("CNN302", Level.ERROR)
+    assert (finding.code, finding.level) == ("CNN303", Level.ERROR)
     assert finding.resize is not None
     assert (finding.resize.have, finding.resize.want, finding.resize.freedom) == (8, 9, Freedom.FREE)
     assert "arm_convolve_s8" in finding.wanted

@@ -20,7 +20,7 @@ from firmware_check.compilers import CLANG, GCC, compiler_named
 from firmware_check.errors import FirmwareError
 from firmware_check.groups import groups_of
 from firmware_check.instructions import Instructions
-from firmware_check.judging import _remarks, _values
+from firmware_check.judging import _UNEVEN, _remarks, _values, bits_lost
 from firmware_check.layer_trace import Observed, Traced
 from firmware_check.library import open_library
 from firmware_check.link_map import Bytes
@@ -90,6 +90,43 @@ def test_a_defect_of_inline_assembly_is_not_missed_where_a_compiler_gets_c_code(
     (said,) = _remarks(step(call=outside), bench, predicted, Observed((), (), ""))
     told(said)
     assert _remarks(step(call=outside), replace(bench, compiler=GCC), predicted, Observed((), (), "")) == ()
+
+
+@pytest.mark.parametrize(
+    ("taps", "stride", "before", "hazard"),
+    [(5, 2, 1, "conv-1xn-reads-past-input"), (3, 2, 0, "conv-1xn-wrong-values")],
+)
+def test_values_that_memory_of_no_tensor_decides_are_the_foretold_effect(
+    taps: int, stride: int, before: int, hazard: str, told: Told
+) -> None:
+    """Two builds hold other bytes behind the input; which of them gives right values is chance."""
+    after = before + 1 if before else 0
+    columns = (32 + before + after - taps) // stride + 1
+    line = KernelCall(
+        "convolve_s8", Dims(1, 1, 32, 4), Dims(1, 1, taps, 4), Dims(1, 1, columns, 1), Pair(1, stride), Pair(0, before),
+        Pair(0, after),
+    )  # fmt: skip
+    mve = target_of("cortex-m55", "7.0.0")
+    predicted = route(line, mve)
+    assert [row.id for row in predicted.hazards] == [hazard]
+    seen = Trouble(0, (), (), (_UNEVEN,))
+    assert list(unseen(predicted, seen, mve)) == []
+    ((code, text),) = known_defects(predicted, seen)
+    assert code == {"conv-1xn-reads-past-input": "CNN303", "conv-1xn-wrong-values": "CNN302"}[hazard]
+    told(text)
+
+
+@pytest.mark.parametrize(("zero", "cpu", "lost"), [
+    (-72790, "cortex-m4", True), (-72790, "cortex-m55", False), (-72790, "cortex-m3", False), (-160, "cortex-m4", False)
+])  # fmt: skip
+def test_bits_of_a_zero_point_that_dsp_code_drops_are_the_foretold_effect(zero: int, cpu: str, lost: bool) -> None:
+    """The values were told to contradict the linter, which says so (CNN512)."""
+    image = Dims(1, 2, 2, 4)
+    product = step("mul", KernelCall("elementwise_mul_s8", image, image, image))
+    product = replace(product, inputs=(replace(product.inputs[0], quantization=Quantization(0.1, zero)),))
+    said = bits_lost(product, target_of(cpu, "7.0.0"))
+    assert bool(said) is lost
+    assert not bits_lost(replace(product, call=PADDED), target_of(cpu, "7.0.0"))
 
 
 def test_a_difference_of_one_in_most_elements_is_no_rounding(told: Told) -> None:

@@ -18,7 +18,8 @@ from firmware_check.tflite.state import bounds
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import paths
 from support.firmware_runs import check, data, needs_firmware
-from support.tflite_models import tensor
+from support.firmware_signatures import EverythingLibrary
+from support.tflite_models import one_operator, tensor
 from support.tflite_steps import random_chain
 from support.tflite_writer import operator_code, write
 
@@ -222,3 +223,16 @@ def test_models_that_people_ship_on_cortex_m4(name):
     assert not check["not_run"]
     assert all(layer["differences"]["count"] == 0 for layer in check["layers"])
     assert [output["count"] for output in check["outputs"]] == [0] * len(check["outputs"])
+
+
+def test_a_dense_layer_of_several_scales_is_no_call_before_7_0_0(tmp_path: Path) -> None:
+    """The function of one scale was called for it, and its values were told to contradict the linter."""
+    scales = (0.01, 0.02, 0.03)
+    tensors = [tensor("x", [1, 4]), tensor("w", [3, 4], buffer=1, scale=scales), tensor("y", [1, 3])]
+    file = tmp_path / "dense.tflite"
+    file.write_bytes(write(one_operator("FULLY_CONNECTED", tensors, buffers=[{}, {"data": [1] * 12}])))
+    model = read_tflite(file)
+    (step,) = tflite_program(model, EverythingLibrary("7.0.0")).steps
+    assert step.function == "arm_fully_connected_wrapper_s8"
+    with pytest.raises(FirmwareError, match="no layer that CMSIS-NN can run"):
+        tflite_program(model, EverythingLibrary("6.0.0"))

@@ -139,8 +139,17 @@ def test_the_checker_sees_the_names_of_the_file(told):
 @pytest.mark.parametrize("size", [-1, 2**62, -(2**63)])
 def test_impossible_sizes(size, told):
     graph = read(model([relu("x", "y")], [value("x", [1, size, 3])], [value("y", [1, size, 3])]))
-    told(only(graph))
+    told(only(graph, "invalid" if size < 0 else "oversized"))
     assert graph.shape("y") == (1, None, 3)
+
+
+def test_a_size_that_a_node_makes_larger_than_any_tensor_is_told(told):
+    """It was unknown, and nothing was said."""
+    pads = tensor("p", np.array([0, 0, 0, 0, 2**40, 0], np.int64))
+    pad = helper.make_node("Pad", ["x", "p"], ["t"])
+    graph = read(model([pad, relu("t", "y")], [value("x", [1, 4, 3])], [value("y", None)], [pads]))
+    told(only(graph, "oversized"))
+    assert graph.shape("t") == (1, None, 3)
 
 
 @pytest.mark.parametrize("dims", [[2**62], [2**62, 2**62], [-4], [-(2**63)]])

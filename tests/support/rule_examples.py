@@ -117,6 +117,12 @@ def _convolution_of(arguments: int) -> bytes:
     return _finished(program, source, result)
 
 
+def _relu(dynamism: str) -> bytes:
+    program = PteWriter()
+    source, result = (program.tensor("int8", (1, 8), shape_dynamism=dynamism) for _ in range(2))
+    return _finished(program, source, program.call("aten::relu.out", (source,), out=result))
+
+
 def _delegated() -> bytes:
     program = PteWriter()
     source, result = program.image(1, 4, 2, 2), program.image(1, 4, 2, 2)
@@ -176,6 +182,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "one convolution over a row, planned for MVE": _planned_convolution,
     "one convolution of 12 arguments": lambda: _convolution_of(12),
     "one convolution of 13 arguments": lambda: _convolution_of(13),
+    "one ReLU of a tensor without largest sizes (DYNAMIC_UNBOUND)": lambda: _relu("DYNAMIC_UNBOUND"),
+    "one ReLU of a tensor of 1x8": lambda: _relu("STATIC"),
     "a program that hands all to the delegate EthosUBackend": _delegated,
 }
 """Bytes of the files that examples describe, by what the documentation shows of them."""

@@ -1,8 +1,7 @@
-"""Files of one operator in TensorFlow Lite Micro and in LiteRT's reference kernels: tflm_zoo.py COUNT [SEED].
+"""Files of one operator in TensorFlow Lite Micro and in LiteRT's reference kernels, as `tflm_drafts` draws them.
 
-`COUNT` files of each operator that `tflm_drafts` draws, in four forms: as drawn, with an unknown batch, with one size
-of a result stated otherwise, and with a result of another type. It prints what contradicts a verdict, and figures.
-PyPI's `tflite-micro` has reference kernels and no checks of debug builds.
+They come in four forms: as drawn, with an unknown batch, with one size of a result stated otherwise, and with a result
+of another type. `lab/zoo_tflite.py` prints what contradicts a verdict. This file also runs, in processes that may die.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -221,26 +219,7 @@ def _desktop(path: str) -> tuple[str, tuple[Array, ...]]:
         return "refuses", ()
 
 
-def main(count: int, seed: int = 0) -> None:
-    """Print contradictions and figures."""
-    figures: Counter[str] = Counter()
-    for animal in animals(count, seed):
-        word = "undecided" if animal.report.status == "undecided" else animal.report.status
-        held = {None: "not held against values", True: "values equal", False: "values differ"}[animal.equal]
-        told = "wrong" if animal.wrong and word == "ok" else word
-        figures[f"{animal.form}: told {told}, {animal.device.outcome}, {held}"] += 1
-        if animal.contradiction or (told == "wrong" and animal.equal):
-            reason = animal.report.stop or "; ".join(row.reason for row in animal.report.operators if row.reason)
-            what = animal.contradiction or "told to be wrong, and equal"
-            print(f"{animal.op} {animal.seed} ({animal.form}): {what}: {reason}", flush=True)
-    for text, number in sorted(figures.items()):
-        print(number, text)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] in (["--device"], ["--desktop"]):
-        run = {"--device": _device, "--desktop": _desktop}[sys.argv[1]]
-        for name in sys.argv[2:]:
-            Path(name).with_suffix(f".{sys.argv[1].strip('-')}").write_bytes(pickle.dumps(run(name)))
-    else:
-        main(*map(int, sys.argv[1:]))
+    run = {"--device": _device, "--desktop": _desktop}[sys.argv[1]]
+    for name in sys.argv[2:]:
+        Path(name).with_suffix(f".{sys.argv[1].strip('-')}").write_bytes(pickle.dumps(run(name)))

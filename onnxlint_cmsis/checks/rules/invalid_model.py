@@ -31,7 +31,7 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[8, 4, 1, 1] w = {1}> {
     y = Conv(x, w)
 }
 """),
-    kinds=("invalid",),
+    kinds=("invalid", "oversized"),
 )
 
 run = FileCheck("Mend what it names, or export the model again.")

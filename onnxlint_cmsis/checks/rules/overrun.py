@@ -1,7 +1,7 @@
 """A kernel will read or write past a buffer.
 
-The kernel uses more scratch than the size function of the release answers, or writes past its output. The memory
-behind is overwritten, and the inference may still look right.
+The kernel uses more scratch than the size function of the release answers, writes past its output, or reads past its
+input. Memory behind is overwritten, or decides values; the inference may still look right.
 
 **What to do.** The message names a way round where one is known. Where only scratch is too small, a runtime that adds
 the missing bytes is safe.

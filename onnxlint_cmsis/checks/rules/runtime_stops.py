@@ -222,6 +222,14 @@ g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float w
         Example(None, "--runtime executorch@1.4.1", name="model.pte", shown="one convolution of 13 arguments"),
     ),
     RuleCause(
+        "sizes",
+        "A tensor of a program has sizes without a bound, for which no memory is planned.",
+        "Export the program without dynamic_shapes, or with a largest size for each.",
+        "runtime/executor/tensor_parser_portable.cpp:56",
+        Example(None, name="model.pte", shown="one ReLU of a tensor without largest sizes (DYNAMIC_UNBOUND)"),
+        Example(None, name="model.pte", shown="one ReLU of a tensor of 1x8"),
+    ),
+    RuleCause(
         "unpredictable",
         "The kernel reads sizes that the file has not, or not as it expects, and does not look.",
         "Convert the model again: a file in order has these sizes.",

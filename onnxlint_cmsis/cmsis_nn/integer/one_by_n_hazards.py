@@ -22,7 +22,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, at_most
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, RETRAIN, kernel_at
-from onnxlint_cmsis.cmsis_nn.terms import Term, named
+from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, named
 
 _S8, _S4 = "arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8")
@@ -64,8 +64,11 @@ _RIGHT_VALUES = all_of(
     any_of(equal(RIGHT_PAD_NUM, 0), _RIGHT_STRIP),
 )
 
-WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES))
-"""All geometries, and no other ones, where some tap reads a wrong input."""
+_INPUTS_MISSING = greater(FILTER_W - 1, maximum(_AVAILABLE, 0))
+_PAST_INPUT = all_of(unequal(RIGHT_PAD_NUM, 0), _INPUTS_MISSING)
+"""The right strip is filled past the input's end, and its first column reads all of it."""
+WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES), not_(_PAST_INPUT))
+"""With `_PAST_INPUT` all geometries, and no other ones, where some tap reads a wrong input."""
 _LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)
 _SEVERAL_ROWS = any_of(unequal(OUT_H, 1), unequal(PAD_H, 0))
 _DEF_1_X_N = {V5_8: 50, V5_9: 50, "4.0.0": 50, "4.1.0": 50, "5.0.0": 50}
@@ -151,6 +154,17 @@ ONE_BY_N_HAZARDS = (
         brief="gives wrong values in the padded columns",
         what="On MVE the kernel builds the padded columns from a strip that does not hold the inputs they need: "
         "status SUCCESS, wrong values.",
+    ),
+    Hazard(
+        id="conv-1xn-reads-past-input",
+        kind="overrun",
+        entries=_ENTRIES_S8,
+        origin=kernel_at(_S8, {"6.0.0": 187, "7.0.0": 188, "main": 188}, MVE_ONLY),
+        when=all_of(PADDING_ACCEPTED, COLUMNS_FIT, _PAST_INPUT),
+        breach=_INPUTS_MISSING,
+        brief="reads past its input for the padded columns on the right",
+        what="On MVE the kernel copies filter.w - 1 inputs for the padded columns on the right, also where fewer are "
+        "left: what lies behind the input decides these values, status SUCCESS.",
     ),
     _GEOMETRY_REFUSED._replace(
         id="conv-1xn-s4-geometry-refused",

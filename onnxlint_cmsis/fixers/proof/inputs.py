@@ -53,6 +53,9 @@ class UnfedError(Exception):
 
 def refuse_large(graph: Graph) -> None:
     """UnfedError for a model that computes more values than MOST_COMPUTED, as far as sizes are known."""
+    for problem in graph.problems:
+        if problem.kind == "oversized":
+            raise UnfedError(problem.message)
     names = (name for node in graph.nodes for name in node.outputs if name)
     count = sum(prod(size or 1 for size in graph.shape(name) or ()) for name in names)
     if count > MOST_COMPUTED:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -48,23 +50,43 @@ def onnx_runtime() -> ModuleType:
     return module
 
 
-PATIENCE = 60.0
-"""Seconds that a model may run on one set of inputs: a Loop of a damaged model has no end."""
+PATIENCE = 8.0
+"""Seconds of the processor that a model may run on one set of inputs: a Loop of a damaged model has no end."""
+ROOM = 1 << 30
+"""Bytes that such a run may take: what a Loop gathers grows as long as it turns. Looked at where the system tells."""
+LOOKS = 0.1
+"""Seconds between two looks at a run."""
 
 
 def run_within(session: Any, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
-    """Outputs of a session of ONNX Runtime. Raises RuntimeRefusalError, also where they take longer than PATIENCE."""
-    options = onnx_runtime().RunOptions()
-    watch = threading.Timer(PATIENCE, setattr, (options, "terminate", True))
-    watch.daemon = True
-    watch.start()
+    """Outputs of a session of ONNX Runtime. Raises RuntimeRefusalError, also for more than PATIENCE or ROOM."""
+    options, ended, why = onnx_runtime().RunOptions(), threading.Event(), ""
+    began, held = time.process_time(), _resident()
+
+    def watch() -> None:
+        nonlocal why
+        while not (why or ended.wait(LOOKS)):
+            if time.process_time() - began > PATIENCE:
+                why = f"a run takes more than {PATIENCE:g} seconds"
+            elif _resident() - held > ROOM:
+                why = f"a run takes more than {ROOM:,} bytes"
+            options.terminate = bool(why)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         return list(session.run(names, dict(feed), options))
     except Exception as error:  # onnxruntime's own exceptions have no common base
-        why = f"a run takes more than {PATIENCE:g} seconds" if options.terminate else first_line(error)
-        raise RuntimeRefusalError(why) from None
+        raise RuntimeRefusalError(why or first_line(error)) from None
     finally:
-        watch.cancel()
+        ended.set()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 class RuntimeSession:
@@ -90,5 +112,5 @@ class RuntimeSession:
         self.outputs: list[tuple[str, str]] = [(output.name, output.type) for output in self._session.get_outputs()]
 
     def run(self, feed: Mapping[str, Array], names: Sequence[str] | None = None) -> list[Any]:
-        """Outputs in order. Raises RuntimeRefusalError, also where they take longer than PATIENCE."""
+        """Outputs in order. Raises RuntimeRefusalError as `run_within` does."""
         return run_within(self._session, feed, names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.ceil_pools import forget_results
@@ -82,8 +82,7 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
 
     Names that tell nothing go too, and so do shapes with more axes than are followed, each of which is told.
     """
-    wrong: list[str] = []
-    size = 0
+    wrong: list[tuple[str, int]] = []
     for graph in all_graphs(model.graph):
         for value in (*graph.input, *graph.output, *graph.value_info):
             many = too_many_axes(value.name, len(value.type.tensor_type.shape.dim))
@@ -94,14 +93,21 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
                 if dim.dim_param and not _telling(dim.dim_param):
                     dim.ClearField("dim_param")
                 if believed(dim.dim_value) is None:
-                    size = size or dim.dim_value
-                    wrong.append(value.name)
+                    wrong.append((value.name, dim.dim_value))
                     dim.ClearField("dim_value")
-    if wrong:
-        others = len(dict.fromkeys(wrong)) - 1
-        more = f" (and {others} more values)" if others else ""
-        allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
-        problems.append(Problem("invalid", f"`{wrong[0]}`{more} has the size {size}; {allowed}"))
+    problems += impossible_sizes(wrong)
+
+
+def impossible_sizes(wrong: Sequence[tuple[str, int]]) -> Iterator[Problem]:
+    """What is told of values that have sizes that are none: the first of those too large, and of those below 0."""
+    large = [(name, size) for name, size in wrong if size > MAX_DIM]
+    for kind, sizes in (("oversized", large), ("invalid", [item for item in wrong if item not in large])):
+        if sizes:
+            name, size = sizes[0]
+            others = len(dict.fromkeys(name for name, _ in sizes)) - 1
+            more = f" (and {others} more values)" if others else ""
+            allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
+            yield Problem(kind, f"`{name}`{more} has the size {size}; {allowed}")
 
 
 def _override(value: ValueInfoProto, sizes: tuple[Size, ...], bound: dict[str, int]) -> bool:

@@ -117,7 +117,8 @@ def load_model(
         apply_input_shapes(document.model, input_shapes)
         calls = stripped.nodes, stripped.functions
         expanded = expand_functions(document.model, document.buffer, *calls, document.problems)
-        flattener = Flattener(document, infer(document.model), expanded)
+        tables = infer(document.model, problems=document.problems)
+        flattener = Flattener(document, tables, expanded)
         graph = flattener.run()
         graph = replace(graph, problems=_problems(document, graph, flattener.given))
         return LoadedModel(graph, document, flattener.stored)
@@ -132,7 +133,7 @@ def _problems(document: Document, graph: Graph, given: set[str]) -> tuple[Proble
     refuse_loops(graph, given)
     refuse_axes(graph)
     problems += [problem for rule in STRUCTURE for problem in rule(graph, given)]
-    if document.checkable and not any(problem.kind == "invalid" for problem in problems):
+    if document.checkable and not any(problem.kind in ("invalid", "oversized") for problem in problems):
         rejected = checker_problem(document.checkable)
         problems += [rejected] if rejected else []
     return (*problems, *(problem for rule in MEANING for problem in rule(graph)))

@@ -10,7 +10,7 @@ from onnxlint_cmsis.formats.onnx.ceil_pools import forget_results, settle_ceil_p
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
 from onnxlint_cmsis.formats.onnx.dangerous_nodes import hide_dangerous
 from onnxlint_cmsis.formats.onnx.functions import domain_of, imported_versions
-from onnxlint_cmsis.formats.onnx.input_sizes import believed, stated_size
+from onnxlint_cmsis.formats.onnx.input_sizes import believed, impossible_sizes, stated_size
 from onnxlint_cmsis.formats.onnx.known_types import Known, Table
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
@@ -18,11 +18,13 @@ from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
 from onnxlint_cmsis.formats.onnx.surrogates import Rank, standardise
 from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
-from onnxlint_cmsis.ground.types import MAX_AXES, Size
+from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.operators.control import CONSTANT
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, ValueInfoProto
+
+    from onnxlint_cmsis.model.graph import Problem
 
 
 MAX_ROUNDS = 100
@@ -33,11 +35,12 @@ MAX_VISITS = 100_000
 """Nodes that the repetitions may visit in all, for the largest models."""
 
 
-def infer(model: ModelProto, *, believing: bool = True) -> list[Table]:
+def infer(model: ModelProto, *, believing: bool = True, problems: list[Problem] | None = None) -> list[Table]:
     """A table for the main graph and each graph inside it, in the order of `all_graphs`.
 
     A shape stated in the file is used only if inference finds none; one that contradicts inference is not used. Not
-    `believing`, no shape of a result that the file states is used at all.
+    `believing`, no shape of a result that the file states is used at all. Sizes that no tensor has are unknown, and
+    `problems` get what is told of them.
     """
     graphs = list(all_graphs(model.graph))
     copy = type(model).FromString(model.SerializeToString())
@@ -48,14 +51,17 @@ def infer(model: ModelProto, *, believing: bool = True) -> list[Table]:
         hide_dangerous(graph, versions)
     stated = [_stated(graph) for graph in (graphs if believing else _graphs(copy, len(graphs)))]
     standardise(copy, _graphs(copy, len(graphs)), lambda _: None)
-    tables = _run(copy, len(graphs))
+    beyond: dict[str, int] = {}
+    tables = _run(copy, len(graphs), beyond)
     if tables is None:
         return stated
     for _ in range(min(MAX_ROUNDS, 8 + MAX_VISITS // (1 + sum(len(graph.node) for graph in graphs)))):
         settled = settle_ceil_pools(copy, tables)
         if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
-        tables = _run(copy, len(graphs)) or tables
+        tables = _run(copy, len(graphs), beyond) or tables
+    if problems is not None:
+        problems += impossible_sizes(list(beyond.items()))
     whole = [
         known | {name: merge(inferred, known[name]) if name in known else inferred for name, inferred in table.items()}
         for table, known in zip(tables, stated, strict=True)
@@ -122,13 +128,19 @@ def _forget_impossible(graph: GraphProto) -> None:
             del node.attribute[:]
 
 
-def _run(model: ModelProto, count: int) -> list[Table] | None:
-    """ONNX's inference; None where it fails as a whole."""
+def _run(model: ModelProto, count: int, beyond: dict[str, int]) -> list[Table] | None:
+    """ONNX's inference; None where it fails as a whole. Adds to `beyond` sizes that are too large for any tensor."""
     try:
         inferred = infer_shapes(model.SerializeToString())
     except OnnxLibraryError:
         return None
-    return [_stated(graph) for graph in _graphs(inferred, count)]
+    graphs = _graphs(inferred, count)
+    for graph in graphs:
+        for value in (*graph.value_info, *graph.output):
+            for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+                if dim.dim_value > MAX_DIM:
+                    beyond.setdefault(value.name, dim.dim_value)
+    return [_stated(graph) for graph in graphs]
 
 
 def _stated(graph: GraphProto) -> Table:

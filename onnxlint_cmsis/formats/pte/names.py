@@ -32,6 +32,10 @@ EXECUTORCH = "executorch"
 BACKEND = "cortex_m::"
 """Namespace of the operators of ExecuTorch's backend for Cortex-M."""
 
+RESIZING = tuple(BACKEND + name for name in ("quantize_per_tensor", "dequantize_per_tensor", "minimum", "maximum"))
+"""Operators of the backend whose kernels resize their result to what their inputs are when they run (resize_tensor in
+backends/cortex_m/ops, 1.1.0 to main); results of all others keep the largest sizes."""
+
 
 class Signature(NamedTuple):
     """The arguments of an operator in front of its result, in some releases."""

@@ -74,7 +74,7 @@ def _tensor(table: Table, constants: ConstantBytes, where: str) -> PteTensor:
     offset = planned.number("memory_offset_low") + (planned.number("memory_offset_high") << 32) if planned else 0
     tensor = PteTensor(
         table.text("scalar_type"), sizes, order, None, external, planned.number("memory_id") if planned else 0,
-        offset, table.text("shape_dynamism") != "STATIC",
+        offset, table.text("shape_dynamism") != "STATIC", table.text("shape_dynamism") == "DYNAMIC_UNBOUND",
     )  # fmt: skip
     stored = table.number("data_buffer_idx")
     if not stored or planned or external:

@@ -23,7 +23,7 @@ class PteTensor(NamedTuple):
     elem_type: str
     """Element type by numpy's name."""
     sizes: tuple[int, ...]
-    """Sizes in PyTorch's order: NCHW for an image. The largest ones where `dynamic` is."""
+    """Sizes in PyTorch's order: NCHW for an image. The largest ones where `dynamic` is and `unbounded` is not."""
     order: tuple[int, ...]
     """Axes from the slowest to the fastest in memory: (0, 2, 3, 1) for an image with its channels last."""
     data: Span | None
@@ -36,6 +36,8 @@ class PteTensor(NamedTuple):
     """First byte there."""
     dynamic: bool
     """Whether its sizes are decided when it runs."""
+    unbounded: bool = False
+    """Whether they have no bound either; no release loads a method with such a tensor."""
 
     @property
     def constant(self) -> bool:

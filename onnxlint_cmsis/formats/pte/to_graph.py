@@ -7,11 +7,12 @@ left out, are one tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.onnx.wire import Buffer
+from onnxlint_cmsis.formats.pte.bounds import FIX_THE_SIZES, refuse_other_sizes, sizes_left_open
 from onnxlint_cmsis.formats.pte.calls import NHWC_ORDER, ProgramCall, call_of, is_channels_last, short_name
 from onnxlint_cmsis.formats.pte.names import EXECUTORCH, NHWC
 from onnxlint_cmsis.formats.pte.program import read_program
@@ -84,18 +85,23 @@ class LoadedProgram(NamedTuple):
 def load_pte(
     path: str | PathLike[str],
     *,
-    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,  # noqa: ARG001 - the file states all sizes
+    input_shapes: Mapping[str, tuple[Size, ...]] | None = None,
     data: Buffer | None = None,
 ) -> LoadedProgram:
     """Read a file, or `data` in its place (`path` is then its name), as a Graph; weights are not read.
 
-    Sizes that are decided at run time are the largest ones. Raises ModelError with kind `unreadable`, `lfs-pointer` or
-    `not-a-model`.
+    Sizes that are decided at run time are the largest ones; `input_shapes` that say the same settle them.
+
+    Raises ModelError with kind `unreadable`, `lfs-pointer`, `not-a-model`, or `input-shape` for a name or sizes that
+    the program does not have.
     """
-    builder = _Builder(read_program(path, data))
+    given = input_shapes or {}
+    builder = _Builder(read_program(path, data), given)
     for number, method in enumerate(builder.program.methods):
         builder.add(number, method)
-    return builder.loaded()
+    loaded = builder.loaded()
+    refuse_other_sizes({key: loaded.graph.tensors[key].shape or () for key in loaded.graph.inputs}, given)
+    return loaded
 
 
 class _MethodState(NamedTuple):
@@ -116,8 +122,8 @@ class _MethodState(NamedTuple):
 class _Builder:
     """Nodes and tensors of all methods, one after the other."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, given: Mapping[str, tuple[Size, ...]]) -> None:
+        self.program, self.given = program, given
         self.nodes: list[Node] = []
         self.calls: list[ProgramCall] = []
         self.tensors: dict[str, Tensor] = {}
@@ -154,7 +160,7 @@ class _Builder:
             tensors = [value for value in values if isinstance(method.values[value], PteTensor)]
             keys = [self._tensor(state, value) for value in tensors]
             self.ends[end].extend(key for key in keys if end or key not in self.constants)
-        self._problems(method)
+        self._problems(state, calls)
 
     def _tensor(self, state: _MethodState, value: int, *, new: bool = False) -> str:
         """Key of a tensor."""
@@ -196,18 +202,23 @@ class _Builder:
         )  # fmt: skip
         self.calls.append(call)
 
-    def _problems(self, method: Method) -> None:
+    def _problems(self, state: _MethodState, calls: Sequence[ProgramCall]) -> None:
         """What of a method is not looked at."""
-        tensors = [value for value in method.values if isinstance(value, PteTensor)]
-        outside, dynamic = sum(bool(t.external) for t in tensors), sum(t.dynamic for t in tensors)
+        method, tensors = state.method, [value for value in state.method.values if isinstance(value, PteTensor)]
+        outside = sum(bool(tensor.external) for tensor in tensors)
+        if outside:
+            text = f"{outside} constants of method '{method.name}' lie in another file, which is not read"
+            self.problems.append(Problem("undecided", text))
+        text = sizes_left_open(method, [(call.label, call.op, call.written) for call in calls])
+        keys = {value: self.keys[state.number, value] for value in state.inputs if (state.number, value) in self.keys}
+        inputs = {key: method.values[value] for value, key in keys.items()}
+        moving = [key for key, tensor in inputs.items() if isinstance(tensor, PteTensor) and tensor.dynamic]
+        if text and not (moving and all(key in self.given for key in moving)):
+            self.problems.append(Problem("undecided", text, do=FIX_THE_SIZES))
         jumps = sum(step.kind == "JumpFalseCall" for step in method.steps)
-        said = (
-            (outside, f"{outside} constants of method '{method.name}' lie in another file, which is not read"),
-            (dynamic, f"{dynamic} tensors of method '{method.name}' have sizes that are decided when it runs; the "
-                      "largest ones are judged"),
-            (jumps, f"method '{method.name}' has {jumps} jumps; its calls are judged in the order of the file"),
-        )  # fmt: skip
-        self.problems += [Problem("undecided", text) for holds, text in said if holds]
+        if jumps:
+            text = f"method '{method.name}' has {jumps} jumps; its calls are judged in the order of the file"
+            self.problems.append(Problem("undecided", text))
 
     def loaded(self) -> LoadedProgram:
         consumers: dict[str, dict[int, Node]] = {}

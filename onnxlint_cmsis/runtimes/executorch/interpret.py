@@ -95,10 +95,13 @@ class ProgramRow:
 
 EXECUTE = "execute"
 """Stage at which kernels look at their arguments: `Method::execute`."""
+WITHOUT_BOUND = "the sizes of a tensor have no bound (runtime/executor/tensor_parser_portable.cpp:56)"
+"""What every release refuses."""
 LOAD = "load_method"
 """Stage at which operators are looked for: `Program::load_method`."""
-RELEASE, MISSING = "release", "operator"
-"""Causes of findings about a program of another release: other arguments, and an operator that there is not."""
+RELEASE, MISSING, BOUNDLESS = "release", "operator", "sizes"
+"""Causes of findings about a program that does not load or run: arguments of another release, an operator that it does
+not have, and sizes without a bound."""
 SCRATCH = ("scratch", "output_scratch")
 """Arguments that are planned scratch."""
 NAME = "ExecuTorch"
@@ -172,9 +175,12 @@ class Interpretation:
 
     def _row(self, number: int, target: Target) -> ProgramRow:
         call, kernel_call, kernel = self.loaded.calls[number], self._kernel_calls[number], self.kernels[number]
-        front = (call.method, call.number, call.op, call.label)
+        front, values = (call.method, call.number, call.op, call.label), self.methods[call.method].values
+        tensors = [values[value] for value in (*call.operands, *call.results) if value >= 0]
+        if any(isinstance(tensor, PteTensor) and tensor.unbounded for tensor in tensors):
+            return ProgramRow(*front, (), (), Outcome.REFUSED, WITHOUT_BOUND, (), LOAD, (), cause=BOUNDLESS)
         if kernel is None or kernel_call is None:
-            return _beside(call, front, self._runtime.since, self.methods[call.method].values)
+            return _beside(call, front, self._runtime.since, values)
         if isinstance(kernel_call, NotRunError):
             verdict = Outcome.HALTS if kernel_call.aborts else Outcome.REFUSED
             return ProgramRow(
@@ -230,7 +236,7 @@ class Interpretation:
                 groups.setdefault((row.cause, row.verdict, row.reason, row.level), []).append(node)
         for (cause, verdict, reason, level), nodes in groups.items():
             labels = tuple(node.label for node in nodes)
-            phrase = LOADS if cause == MISSING else PHRASES[verdict]
+            phrase = LOADS.get(cause) or PHRASES[verdict]
             text, do = f"{named(labels)}: {phrase}{reason}.", ""
             if cause in PLANS:
                 text, do = f"{text} {self.plan_text}", export_for(target, self._runtime.since)
@@ -414,8 +420,11 @@ PHRASES = {
     Outcome.UNDECIDED: "not decided: ",
 }
 """What each verdict says, and how it goes on."""
-LOADS = f"{NAME}'s load_method returns OperatorMissing: "
-"""The same, where the program does not load."""
+LOADS = {
+    MISSING: f"{NAME}'s load_method returns OperatorMissing: ",
+    BOUNDLESS: f"{NAME}'s load_method returns NotSupported: ",
+}
+"""The same by cause, where the program does not load."""
 
 
 def _types(call: ProgramCall) -> tuple[str, ...]:

@@ -83,8 +83,11 @@ CASES: dict[str, tuple[str, str, Build, str]] = {
         lambda: convolution((1, 8, 16), (8, 8, 5), strides=[2], pads=[1, 1]), "7.0.0",
     ),
     "1xN that is wrong": (
-        "wider-window", "conv-1xn-wrong-values", lambda: convolution((1, 8, 15), (8, 8, 4), strides=[2], pads=[1, 2]),
-        "7.0.0",
+        "wider-window", "conv-1xn-wrong-values", lambda: convolution((1, 8, 32), (8, 8, 3), strides=[2]), "7.0.0",
+    ),
+    "1xN that reads past its input": (
+        "wider-window", "conv-1xn-reads-past-input",
+        lambda: convolution((1, 8, 15), (8, 8, 4), strides=[2], pads=[1, 2]), "7.0.0",
     ),
     "transposed with output_padding": (
         "output-padding", "tconv-output-past-rows",

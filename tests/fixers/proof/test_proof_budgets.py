@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -9,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnxlint_cmsis.fixers.proof import onnx_runtime
 from onnxlint_cmsis.fixers.proof.models import proven_model
-from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
+from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession, run_within
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from support import fixable_models
@@ -66,6 +70,56 @@ def test_a_run_in_time_has_no_limit_behind_it(monkeypatch: pytest.MonkeyPatch) -
     assert len(session.run(feed)) == len(model.graph.output)
     with pytest.raises(RuntimeRefusalError, match="absent"):
         session.run({**feed, "absent": np.zeros(1, np.float32)})
+
+
+def gathering() -> bytes:
+    """A Loop of 2^40 turns that keeps 4 MB of each."""
+    types = {"i": TensorProto.INT64, "more": TensorProto.BOOL, "same": TensorProto.BOOL}
+    values = {
+        name: helper.make_tensor_value_info(name, types.get(name, TensorProto.FLOAT), None if name in "stg" else [])
+        for name in ("i", "more", "same", "s", "t", "g")
+    }
+    nodes = [helper.make_node(op, [given], [result]) for op, given, result in
+             (("Identity", "more", "same"), ("Relu", "s", "t"), ("Relu", "s", "g"))]  # fmt: skip
+    inputs, outputs = [values["i"], values["more"], values["s"]], [values["same"], values["t"], values["g"]]
+    loop = helper.make_node("Loop", ["turns", "", "start"], ["last", "kept"], body=helper.make_graph(
+        nodes, "b", inputs, outputs))  # fmt: skip
+    mean = helper.make_node("ReduceMean", ["kept"], ["y2"])
+    return with_nodes([loop, mean], "y2", turns=np.int64(2**40), start=np.ones(1 << 20, np.float32))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what a process holds")
+def test_a_loop_that_gathers_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of 300 bytes took 4.8 GB in 18 seconds."""
+    monkeypatch.setattr(onnx_runtime, "ROOM", 100_000_000)
+    data = gathering()
+    proof = Prover(lambda: proven_model(data, None), None, {}).prove(data).proof
+    why = "ONNX Runtime cannot run the model as it is: a run takes more than 100,000,000 bytes"
+    assert (proof.equal, proof.reason) == (False, why)
+
+
+def test_time_that_other_programs_take_is_not_a_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine runs a sound model for long by the clock."""
+    monkeypatch.setattr(onnx_runtime, "PATIENCE", 0.3)
+    options = []
+
+    class Waiting:
+        def run(self, _names: object, _feed: object, given: Any) -> list[int]:
+            options.append(given)
+            time.sleep(0.6)
+            return [1]
+
+    assert run_within(Waiting(), {}) == [1]
+    assert not options[0].terminate
+
+
+@pytest.mark.parametrize("size", [2**31, 2**40, 2**62])
+def test_a_size_above_any_tensors_counts_too(size: int) -> None:
+    """It was unknown to the reader, and counted as 1."""
+    data = large(size)
+    proof = Prover(lambda: proven_model(data, None), None, {}).prove(data).proof
+    assert not proof.equal
+    assert f"`filled` has the size {size}" in proof.reason
 
 
 @pytest.mark.parametrize("numbers", [2**28, 2**30])

@@ -113,6 +113,7 @@ REPAIRED_BY_WIDTH = (
     "conv-1xn-geometry-refused",
     "conv-1xn-narrow-output-refused",
     "conv-1xn-wrong-values",
+    "conv-1xn-reads-past-input",
     "conv-1xn-s4-geometry-refused",
     "conv-1xn-s4-narrow-output-refused",
 )
