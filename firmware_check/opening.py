@@ -82,7 +82,8 @@ class OpenedModel:
 
     def analysis(self, target: Target) -> ModelAnalysis:
         """What the linter makes of it on a target: of other files than ONNX models the calls of their runtime."""
-        from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+        from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+        from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 
         graph = None if format_of(self.path).interpreter else self.graph
         settings = AnalysisSettings((target,))

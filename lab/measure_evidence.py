@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.checks.measured_gain import pair_values
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule_registry import every_check

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.families import LEGACY
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+from onnxlint_cmsis.analysis.executions import Converted, Direct
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import said_of
 from onnxlint_cmsis.formats.format import file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import FloatCall, KernelCall, MemoryRoom, Size, Target
-from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision
+from onnxlint_cmsis.ground.types import KernelCall, Target
+from onnxlint_cmsis.lower.decision import UNDECIDED, Decision
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered
-from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.on_release import on_release
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import Work, work_of
-from onnxlint_cmsis.runtimes.runtime import DIRECT, TFLM, Runtime, runtime_for, runtime_notes
+from onnxlint_cmsis.runtimes.runtime import TFLM, runtime_for, runtime_notes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,43 +32,13 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
+    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
+    from onnxlint_cmsis.runtimes.execution import Execution
     from onnxlint_cmsis.runtimes.host.comparison import HostComparison
-    from onnxlint_cmsis.runtimes.interpretation import FileInterpretation
-    from onnxlint_cmsis.runtimes.memory_report import MemoryReport
-    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
-    from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 
 Place = tuple[str, int, int]
 """Tensor, axis, index."""
-
-
-class AnalysisSettings(NamedTuple):
-    """What a model is analysed for."""
-
-    targets: tuple[Target, ...]
-    """CPUs with release and compiler."""
-    assume: str = "s8"
-    """`s8`, `s16` or `s4`: what a layer that computes in float becomes; `f32` or `f16` where it stays float."""
-    one_channel: str = "convolution"
-    """`convolution` or `depthwise`: what a convolution with one group over one input channel becomes."""
-    input_shapes: Mapping[str, tuple[Size, ...]] = {}
-    """Sizes of inputs by name, None for one that stays symbolic."""
-    runtime: Runtime = DIRECT
-    """Who calls CMSIS-NN."""
-    largest_read: int | None = None
-    """Bytes of the largest file whose weights checks read, 0 for none; None for no limit."""
-    rooms: tuple[MemoryRoom, ...] = ()
-    """RAM, flash and stack of each target, in the order of `targets`; none where no memory is given."""
-    cmsis_nn_build: str = "SPEED"
-    """`SPEED`, `SIZE` or `NONE`: how TensorFlow Lite Micro's kernels are built."""
-    clocks: tuple[int | None, ...] = ()
-    """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
-    memories: tuple[tuple[str, str], ...] = ()
-    """Memories of weights and arena of each target, in the order of `targets`; none where nothing is said."""
-    floating: FloatCall = FloatCall()
-    """What calls of functions for f32 and f16 are given."""
 
 
 UNDECIDED_KERNEL = UNDECIDED._replace(reason="an unknown size decides its kernel")
@@ -128,78 +98,32 @@ class ModelAnalysis:
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
 
     @cached_property
-    def interpretation(self) -> FileInterpretation | None:
-        """What the runtime does with the file; None where it does not read the file as it is."""
-        if self._loaded is None or not self.format.interpretation:
-            return None
+    def execution(self) -> Execution:
+        """How the device executes the model."""
         settings = self.settings
-        interpretation: FileInterpretation = part(self.format.interpretation)(
-            self._loaded, settings.targets, settings.runtime, settings.cmsis_nn_build
-        )
-        return interpretation
+        if self._loaded is not None and self.format.interpretation:
+            interpreted: Execution = part(self.format.interpretation)(
+                self._loaded, settings.targets, settings.runtime, settings.cmsis_nn_build
+            )
+            return interpreted
+        way = Converted if settings.runtime.judges else Direct
+        return way(self.graph, settings, self.scratch)
 
-    @cached_property
+    @property
     def lowered(self) -> Lowered:
         """Layers as kernel calls, and the nodes that are none; with a runtime, the calls that it makes."""
-        return self.judged.lowered if self.judged else self._lowered
-
-    @cached_property
-    def _lowered(self) -> Lowered:
-        if self.interpretation:
-            return self.interpretation.lowered
-        return lower(self.graph, self.settings.assume, self.settings.one_channel, self.settings.floating)
-
-    @cached_property
-    def judged(self) -> Judged | None:
-        """What the runtime makes of each layer; None where it reads the file as it is, or there is none."""
-        if self.interpretation or not self.settings.runtime.judges:
-            return None
-        from onnxlint_cmsis.runtimes.conditions import judge
-
-        return judge(self.graph, self._lowered, self.settings.runtime)
-
-    @cached_property
-    def resolver(self) -> Resolver | None:
-        """Operators that the application registers in TensorFlow Lite Micro; None for another runtime.
-
-        Of a model that is yet to be converted they are those of its layers.
-        """
-        if self.interpretation:
-            return self.interpretation.resolver
-        if self.judged is None or self.settings.runtime.name != TFLM:
-            return None
-        from onnxlint_cmsis.runtimes.tflite_names import tflite_name
-        from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of
-
-        names = (tflite_name(layer.record) for layer in self.judged.layers)
-        return resolver_of(((name, "") for name in names if name), whole=False)
-
-    @cached_property
-    def judgements(self) -> dict[int, JudgedLayer]:
-        """What the runtime makes of each layer, by its node's index; empty for the application."""
-        return {layer.record.node.index: layer for layer in self.judged.layers} if self.judged else {}
+        return self.execution.lowered
 
     def judgement(self, record: LoweredLayer, target: Target) -> JudgedLayer | None:
         """What the runtime makes of a layer on a target; None for the application."""
-        judged = self.judgements.get(record.node.index)
+        judged = self.execution.judgements.get(record.node.index)
         return judged.on(target.isa) if judged else None
-
-    @cached_property
-    def remarks(self) -> tuple[RuntimeRemark, ...]:
-        """What is to be said of the runtime and the layers."""
-        if self.interpretation:
-            return self.interpretation.remarks
-        if self.judged is None:
-            return ()
-        from onnxlint_cmsis.runtimes.conditions import remarks
-
-        return remarks(self.graph, self.judged.layers, self.settings.runtime, self.settings.targets)
 
     def notes(self, open_codes: str = "") -> tuple[str, ...]:
         """What the file was judged for, as `runtime_notes`, and what is to be said of the build of the runtime."""
         judged_for = runtime_notes(self.settings.runtime, self.format, open_codes)
         said = dict.fromkeys(said_of(target.release) for target in self.settings.targets)
-        return (*judged_for, *filter(None, said), *(self.interpretation.notes if self.interpretation else ()))
+        return (*judged_for, *filter(None, said), *self.execution.notes)
 
     @cached_property
     def against_hosts(self) -> tuple[HostComparison, ...]:
@@ -211,21 +135,11 @@ class ModelAnalysis:
         from onnxlint_cmsis.runtimes.host.hosts import TFLITE_HOSTS
         from onnxlint_cmsis.runtimes.host.onnx_runtime import against_onnx_runtime
 
-        unfit: dict[int, str] = {}
-        if self.interpretation is None:
-            for record in self.lowered.records:
-                judged = self.judgements.get(record.node.index)
-                if judged and judged.verdict is not Outcome.CMSIS_NN:
-                    unfit[record.node.index] = f"becomes {judged.verdict.value}: {judged.reason}"
-            return (against_onnx_runtime(self.graph, self.lowered.records, unfit),)
+        if not self.execution.as_stored:
+            return (against_onnx_runtime(self.graph, self.lowered.records, self.execution.unfit),)
         if self.format.interpreter != TFLM:
             return ()
-        for target in self.settings.targets:
-            for operator in self.interpretation.operators(target):
-                row = operator.row
-                if operator.node and row.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE):
-                    unfit[operator.node.index] = f"does not run as the file says ({row.verdict.value}): {row.reason}"
-        return tuple(against(self.graph, self.read, host, unfit) for host in TFLITE_HOSTS)
+        return tuple(against(self.graph, self.read, host, self.execution.unfit) for host in TFLITE_HOSTS)
 
     @cached_property
     def work(self) -> dict[int, Work]:
@@ -273,7 +187,7 @@ class ModelAnalysis:
     @cached_property
     def asked(self) -> dict[int, KernelCall]:
         """Calls that the model asks for, whatever its runtime makes of them, by index of the node."""
-        return {record.node.index: record.layer.call for record in self._lowered.records if record.layer}
+        return {record.node.index: record.layer.call for record in self.execution.asked.records if record.layer}
 
     def instructions(self, call: KernelCall, target: Target) -> int | None:
         """Predicted instructions of a call on a target; None where nothing was measured that says."""
@@ -300,12 +214,12 @@ class ModelAnalysis:
 
     def _cost(self, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerCost:
         """What a layer costs each time it runs."""
-        if self.interpretation and not self.interpretation.has_cost(record.node, target):
+        if not self.execution.has_cost(record.node, target):
             return LayerCost()
         if record.node.index in self.graph.once:
             return LayerCost(0)
         if verdict is Outcome.REFERENCE:
-            return LayerCost(None, self.reference_range(record, target))
+            return LayerCost(None, self.execution.reference_range(record, target))
         if verdict is not Outcome.CMSIS_NN or record.layer is None:
             return LayerCost()
         from onnxlint_cmsis.cmsis_nn.library import call_cost, range_reason
@@ -316,28 +230,6 @@ class ModelAnalysis:
         apart = ends is not None and not range_reason(taken.effective)
         return LayerCost(instructions, ends, by_compiler if apart else ())
 
-    def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of the reference code for a layer; None where nothing is known.
-
-        It is code of the application or of its runtime.
-        """
-        if self.interpretation:
-            return self.interpretation.reference_range(record.node, target)
-        if self.judged:
-            from onnxlint_cmsis.runtimes.tflm.reference_cost import layer_range
-
-            return layer_range(self.graph, self.judgements[record.node.index], target, self.settings.runtime)
-        from onnxlint_cmsis.cmsis_nn.library import reference_range
-
-        if not self._by_application or not record.code:
-            return None
-        shape = self.graph.shape(record.node.outputs[0])
-        sizes = tuple(size for size in shape or () if size is not None)
-        if shape is None or len(sizes) < len(shape):
-            return None
-        repeats = record.cause is Cause.BROADCAST
-        return reference_range(target, record.code, sizes, self._width, repeats=repeats)
-
     def copy_range(self, copy: LayoutCopy, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of a copy between memory orders."""
         from onnxlint_cmsis.cmsis_nn.library import copy_range
@@ -347,46 +239,24 @@ class ModelAnalysis:
     @cached_property
     def copies(self) -> tuple[LayoutCopy, ...]:
         """Copies between memory orders that the application makes; none where a runtime lays tensors out."""
-        return self.layout.copies if self._by_application else ()
+        return self.layout.copies if self.execution.by_application else ()
 
     @cached_property
     def layout(self) -> MemoryLayout:
         """Where activations lie for an application that calls CMSIS-NN's functions, whoever does so here."""
         from onnxlint_cmsis.lower.layout_copies import memory_layout
 
-        return memory_layout(self.graph, self._lowered)
+        return memory_layout(self.graph, self.execution.asked)
 
     @cached_property
     def unknown_copies(self) -> bool:
         """Whether a runtime stands between copies of memory orders and the device, so that their number is unknown."""
-        return self.judged is not None and bool(self.layout.copies)
+        return self.execution.judged is not None and bool(self.layout.copies)
 
     def scratch(self, target: Target) -> dict[int, int]:
         """Bytes of scratch of each layer, by its node's index."""
         routes = {layer.node.index: self.route(layer.call, target) for layer in self.lowered.layers}
         return {index: taken.scratch for index, taken in routes.items()}
-
-    def memory(self, target: Target) -> MemoryReport:
-        """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound.
-
-        A runtime that reads the file as it is lays it out itself.
-        """
-        if self.interpretation:
-            return self.interpretation.memory(target)
-        from onnxlint_cmsis.analysis.activations import activations
-        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, arena_of
-        from onnxlint_cmsis.runtimes.memory_report import MemoryReport
-
-        uses = activations(self.graph, self.lowered)
-        if uses is None:
-            return MemoryReport(target.label, reason="a size is unknown")
-        basis = LOWER_BOUND if self.settings.runtime.judges else OWN_PLAN
-        return MemoryReport(target.label, arena=arena_of(uses, self.graph, self.scratch(target), basis))
-
-    @property
-    def _by_application(self) -> bool:
-        """Whether the application calls the functions of CMSIS-NN, and has the reference code."""
-        return not self.settings.runtime.judges and self.settings.assume not in LEGACY.types
 
     @cached_property
     def _width(self) -> int:

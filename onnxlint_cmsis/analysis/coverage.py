@@ -8,7 +8,7 @@ from onnxlint_cmsis.analysis.activations import activations
 from onnxlint_cmsis.analysis.arena_plan import plan_arena
 from onnxlint_cmsis.analysis.layer_times import model_time
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
-from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with, parameters
+from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.outcome import Outcome
 
@@ -24,7 +24,7 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
     macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
-    uses = None if model.interpretation else activations(model.graph, model.lowered)
+    uses = None if model.execution.as_stored else activations(model.graph, model.lowered)
     arena = None if uses is None else plan_arena(uses).size  # at least: a runtime may lay it out in its own way
     copies = tuple(copy.label for copy in model.copies)
     return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies)
@@ -42,21 +42,15 @@ NO_REFERENCE = {
 def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     groups: dict[Outcome, list[LoweredLayer]] = {verdict: [] for verdict in Outcome}
     for record in model.repeated:
-        refusal, judged = model.refusal(record, target), model.judgements.get(record.node.index)
+        refusal, judged = model.refusal(record, target), model.execution.judgements.get(record.node.index)
         verdict = refusal.verdict if refusal else Outcome.CMSIS_NN
         if judged is not None and verdict in (Outcome.REFERENCE, Outcome.NO_KERNEL):
             verdict = NO_REFERENCE.get(judged.verdict, verdict)
         groups[verdict].append(record)
     run = groups[Outcome.CMSIS_NN]
     costs = _costs(model, run, groups, target)
-    arena = None
-    if model.interpretation:
-        constants, flash = model.interpretation.constants, model.interpretation.flash
-        scratch, arena = model.interpretation.scratch(target), model.interpretation.arena(target)
-    else:
-        constants = flash = sum(_constants(record, target) for record in model.lowered.records)
-        requests = model.scratch(target)
-        scratch = max((requests[record.node.index] for record in run if record.layer), default=0)
+    needs = model.execution.needs(target, run)
+    arena = needs.arena
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
@@ -66,9 +60,9 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         costs.instructions,
         measured_with(target, floats=any(record.call and record.call.floating for record in run)),
         costs.unknown,
-        constants,
-        flash,
-        scratch,
+        needs.constants,
+        needs.flash,
+        needs.scratch,
         arena.used if arena else None,
         arena.needed if arena else None,
         arena.to_write if arena else None,
@@ -125,8 +119,3 @@ def _added(ranges: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
 def _share(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> LayerShare:
     macs = sum(model.work[record.node.index].macs or 0 for record in records)
     return LayerShare(len(records), macs, tuple(record.node.label for record in records))
-
-
-def _constants(record: LoweredLayer, target: Target) -> int:
-    known = parameters(record.layer.call, target) if record.layer else None
-    return known.total if known else 0

@@ -12,12 +12,12 @@ from onnxlint_cmsis.analysis.remedies import best_remedy
 from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.runtimes.execution import FileExecution
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.arena_plan import ArenaUses
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
-    from onnxlint_cmsis.runtimes.interpretation import FileInterpretation
 
 
 FLASH_BESIDE = "Code comes on top."
@@ -27,9 +27,9 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
     """One for each target that somebody named RAM or flash for."""
     settings = model.settings
     pairs = [pair for pair in zip(settings.targets, settings.rooms, strict=False) if pair[1].ram or pair[1].flash]
-    if model.interpretation:
+    if isinstance(model.execution, FileExecution):
         fit = part(model.format.fit)
-        return tuple(fit(model.interpretation, target, room) for target, room in pairs)
+        return tuple(fit(model.execution, target, room) for target, room in pairs)
     uses = activations(model.graph, model.lowered) if pairs else None
     return tuple(
         DeviceFit(
@@ -41,7 +41,7 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
     )
 
 
-def planned_fit(model: FileInterpretation, target: Target, room: MemoryRoom) -> DeviceFit:
+def planned_fit(model: FileExecution, target: Target, room: MemoryRoom) -> DeviceFit:
     """A file with its own plan against a device: planned buffers, beside which allocators take more, and the file."""
     path = model.path
     arena, flash = model.memory(target).arena, model.flash

@@ -55,7 +55,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
     """What has to come of the file before it runs."""
     assume = model.settings.assume
     kind = ASSUMED.get(assume, assume)
-    converted = model.settings.runtime.judges and not model.interpretation
+    converted = model.execution.judged is not None
     assumed = bool(model.lowered.assumed) or _is_float(model)
     if assumed and holds_integers(model):
         yield f"as {kind}{', once converted' if converted else ''}"
@@ -70,7 +70,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
 def _is_float(model: ModelAnalysis) -> bool:
     """Whether code for integers is to compute a model of which nothing is quantized."""
     graph = model.graph
-    if model.interpretation or model.settings.assume not in ASSUMED or quantized_model(graph):
+    if model.execution.as_stored or model.settings.assume not in ASSUMED or quantized_model(graph):
         return False
     known = any(record.verdict is Outcome.REFERENCE for record in model.lowered.records)
     return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
@@ -112,7 +112,7 @@ def _verdict(
     stops = worst is Effect.STOPS
     conditions = [*_conditions(model)]
     if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
-        everywhere = model.interpretation is not None and model.interpretation.stop(target)
+        everywhere = model.execution.stop(target)
         conditions += [] if everywhere else ["in builds with checks"]
     given = {effect.value: effect for effect in WORDS}
     open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]
@@ -123,7 +123,8 @@ def _verdict(
     if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
         word = WITHOUT
     known = not stops and totals.cost_known
-    arena = totals.arena_needed if model.interpretation else summary.arena
+    exact = model.execution.as_stored
+    arena = totals.arena_needed if exact else summary.arena
     share = totals.cmsis_nn_share if worst is Effect.REFERENCE else None
     return TargetVerdict(
         totals.target,
@@ -139,8 +140,8 @@ def _verdict(
         time=totals.time.at_clock if known and totals.time and totals.time.milliseconds else "",
         milliseconds=totals.time.milliseconds if known and totals.time else None,
         arena=None if stops else arena,
-        arena_exact=model.interpretation is not None,
-        arena_to_write=None if stops else totals.arena_to_write if model.interpretation else summary.arena,
+        arena_exact=exact,
+        arena_to_write=None if stops else totals.arena_to_write if exact else summary.arena,
         flash=totals.flash,
     )
 
@@ -151,13 +152,13 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
     (label, effect, whether it halts, which builds with checks alone do)
     """
     computed = {record.node.index for record in model.repeated}
-    for operator in model.interpretation.operators(target) if model.interpretation else ():
+    for operator in model.execution.operators(target):
         effect, own = operator.row.effect, operator.row.own
         if effect is Effect.REFERENCE and (operator.node is None or operator.node.index not in computed):
             continue
         if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
             yield operator.row.label, effect, operator.row.verdict is Outcome.HALTS
-    for record in () if model.interpretation else model.repeated:
+    for record in () if model.execution.as_stored else model.repeated:
         refusal, judged = model.refusal(record, target), model.judgement(record, target)
         if judged is not None and judged.row is not None:
             effect = judged.effect(model.settings.runtime)

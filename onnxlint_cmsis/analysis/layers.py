@@ -123,10 +123,10 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
     """A report of each layer and copy, or of each operator of a `.tflite` file, and target, in file order."""
     targets = model.settings.targets
     records = {record.node.index: record for record in model.lowered.records}
-    if model.interpretation:
+    if model.execution.as_stored:
         return tuple(
             _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
-            for group in zip(*map(model.interpretation.operators, targets), strict=True)
+            for group in zip(*map(model.execution.operators, targets), strict=True)
             for operator, target in zip(group, targets, strict=True)
         )
     rows = [(copy.node.index, [_copy(model, copy, target) for target in targets]) for copy in model.copies]

@@ -70,7 +70,7 @@ class QuantizationCheck(NamedTuple):
 
 def offences(subject: ModelSubject, causes: tuple[str, ...]) -> Iterator[Offence]:
     """Nodes that the model's own facts keep off CMSIS-NN, one group for each reason, then those of a release."""
-    judged = subject.model.judged
+    judged = subject.model.execution.judged
     elsewhere: frozenset[int] = judged.elsewhere if judged else frozenset()
     groups: dict[tuple[Outcome, str, str], list[LoweredLayer]] = {}
     for record in subject.lowered.beside:
@@ -131,7 +131,7 @@ def _becomes(subject: ModelSubject, record: LoweredLayer) -> str:
 
 
 def _consequence(subject: ModelSubject, record: LoweredLayer) -> Consequence | None:
-    judged = subject.model.judged
+    judged = subject.model.execution.judged
     return judged.consequences.get(record.node.index) if judged else None
 
 

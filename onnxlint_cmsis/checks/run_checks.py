@@ -34,8 +34,8 @@ def model_findings(
     findings = [finding for layer in subject.layers() for check in checks for finding in check.findings(layer)]
     on_model = [check for check in checks_of(RuleScope.MODEL) if runs(check.rule.code)]
     findings += [finding for check in on_model for finding in check.findings(subject)]
-    findings += remark_findings(remark for remark in model.remarks if not any(map(runs, _tellers(remark))))
-    order = {node.offset: node.index for node in model.graph.nodes} if model.interpretation else None
+    findings += remark_findings(remark for remark in model.execution.remarks if not any(map(runs, _tellers(remark))))
+    order = {node.offset: node.index for node in model.graph.nodes} if model.execution.as_stored else None
     return merged(findings, order)
 
 

@@ -106,7 +106,7 @@ def _application(model: ModelAnalysis, settings: Settings, summary: FileSummary)
         return ()
     from onnxlint_cmsis.output.tflm_cpp import application_lines
 
-    return (*application_lines(model.resolver, arenas),)
+    return (*application_lines(model.execution.resolver, arenas),)
 
 
 def introduce(result: FileResult, settings: Settings, model: ModelAnalysis | None = None) -> FileResult | None:
@@ -279,7 +279,7 @@ def layers_report(
         else:
             errors = rounding_errors(model.graph, model.lowered, model.read, samples, settings.assume)
             layers = with_errors(layers, model, errors.layers)
-    if settings.legacy and model.interpretation is None:
+    if settings.legacy and not model.execution.as_stored:
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
     packed, names = model.settings.floating.packed, layer_names(model).names
@@ -290,6 +290,6 @@ def layers_report(
         model.notes(),
         boundary=boundary(model),
         packed=packed,
-        resolver=model.resolver,
+        resolver=model.execution.resolver,
     )
     return report._replace(output_errors=errors.outputs, samples=errors.samples) if errors else report

@@ -125,5 +125,5 @@ def _used(build: Build | LibraryBuild, settings: Settings) -> frozenset[str] | N
             model = ModelAnalysis(name, settings.analysis)
         except ModelError:
             return None
-        used |= {row.method for row in model.resolver.operators} if model.resolver else set()
+        used |= {row.method for row in model.execution.resolver.operators} if model.execution.resolver else set()
     return frozenset(used)

@@ -62,7 +62,7 @@ def run(argv: list[str]) -> int:
         settings = configured.settings_for(name)
         _check_runtime(format_of(name), str(settings.raw["runtime"]))
         model = analysed(file, settings, data, name=name)
-        reports = [model.memory(target) for target in settings.targets]
+        reports = [model.execution.memory(target) for target in settings.targets]
         complete = complete and all(report.arena for report in reports)
         head = {"version": VERSION, "path": file, "runtime": settings.runtime.label}
         targets = [memory_fields(report) for report in reports]
@@ -71,15 +71,16 @@ def run(argv: list[str]) -> int:
                 **head,
                 "cmsis_nn_build": settings.cmsis_nn_build,
                 "targets": targets,
-                **resolver_fields(model.resolver),
+                **resolver_fields(model.execution.resolver),
             }
         )
         if args.form == "text":
             headline = wrapped(_headline(settings), columns())
             names = {} if args.full_names else layer_names(model).names
             blocks = "\n".join(_text(report, names) for report in reports)
-            arenas = {report.target: report.arena.to_write for report in reports if report.arena}
-            cpp = application_text(model.resolver, arenas if model.interpretation else {})
+            exact = [(report.target, report.arena) for report in reports if report.arena and not report.arena.basis]
+            arenas = {target: arena.to_write for target, arena in exact}
+            cpp = application_text(model.execution.resolver, arenas)
             texts.append(
                 f"{verdict_head(model, settings, data, full_names=args.full_names)}{headline}\n\n{blocks}{cpp}"
             )

@@ -99,7 +99,7 @@ def report_input(given: Version, configured: Configuration) -> ReportInput:
     from onnxlint_cmsis.output.html.report_input import ReportInput
 
     version, model = version_of(given, configured)
-    return ReportInput(version, model, tuple(map(model.memory, model.settings.targets)))
+    return ReportInput(version, model, tuple(map(model.execution.memory, model.settings.targets)))
 
 
 def _page(file: str, against: str, settings: Configuration) -> str:

@@ -34,7 +34,7 @@ from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
 from onnxlint_cmsis.timing.memories import UNKNOWN
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+    from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
     from onnxlint_cmsis.ground.findings import Finding
 
 
@@ -404,7 +404,7 @@ class Settings:
     @property
     def analysis(self) -> AnalysisSettings:
         """Targets and assumptions of an analysis."""
-        from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+        from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 
         limit = self.size_checks_limit if self.weights else 0
         return AnalysisSettings(

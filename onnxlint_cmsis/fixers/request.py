@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import AnalysisSettings
+    from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
     from onnxlint_cmsis.fixers.planning.consent import Asked
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
 

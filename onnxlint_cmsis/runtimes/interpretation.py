@@ -10,18 +10,15 @@ from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall, Target
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall
 from onnxlint_cmsis.lower.layer import Channel, Layer
-from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
-from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
-from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
+    pass
 
 
 class OperatorRow(Protocol):
@@ -122,63 +119,6 @@ def instructions_of(costs: Turns, counts: Mapping[str, int]) -> tuple[int, int] 
 def steps_up(loops: list[int]) -> int:
     """How often all loops but the last, from the outermost on, go on to their next turn."""
     return sum(prod(loops[:depth]) for depth in range(1, len(loops)))
-
-
-class FileInterpretation(Protocol):
-    """What a runtime does with a file, in builds for some targets."""
-
-    @property
-    def path(self) -> str:
-        """File as the user named it."""
-
-    @property
-    def lowered(self) -> Lowered:
-        """The calls of CMSIS-NN that it makes, and what other code computes."""
-
-    @property
-    def remarks(self) -> tuple[RuntimeRemark, ...]:
-        """What is to be said of the runtime and the operators."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said of the build."""
-
-    @property
-    def constants(self) -> int:
-        """Bytes of the constants."""
-
-    @property
-    def flash(self) -> int:
-        """Bytes of the file, all of which lies in flash."""
-
-    @property
-    def resolver(self) -> Resolver | None:
-        """Operators that the application registers; None where the runtime brings all."""
-
-    def operators(self, target: Target) -> tuple[FileOperator, ...]:
-        """What becomes of each operator, in file order."""
-
-    def stop(self, target: Target) -> str:
-        """What stops the model in every build, as words; empty where a build runs it."""
-
-    def has_cost(self, node: Node, target: Target) -> bool:
-        """Whether there can be a cost of an operator."""
-
-    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
-        """Least and most instructions of reference code; None where nothing is known."""
-
-    def scratch(self, target: Target) -> int | None:
-        """Bytes of scratch of the hungriest operator; None where one's are unknown."""
-
-    def arena(self, target: Target) -> ArenaSize | None:
-        """The arena; None where there is none."""
-
-    @property
-    def plan_gains(self) -> tuple[PlanGain, ...]:
-        """What another memory plan gains on each target; none where the runtime takes none, or none is found."""
-
-    def memory(self, target: Target) -> MemoryReport:
-        """The arena with the names of all in it, or why there is none."""
 
 
 def layer_of(graph: Graph, node: Node, call: KernelCall) -> Layer:

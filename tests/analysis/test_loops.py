@@ -161,6 +161,6 @@ def test_a_while_that_counts_is_counted(model: bytes, turns: int | None) -> None
 def test_a_while_is_no_layer_in_reference_code() -> None:
     """The verdict counted it beside its body: "2 of 1 layers"."""
     model = analysed(counting(), "m.tflite", targets=["cortex-m4"])
-    assert [remark.location.node for remark in model.remarks] == ["subgraph1:LESS#0", "subgraph2:ADD#0"]
+    assert [remark.location.node for remark in model.execution.remarks] == ["subgraph1:LESS#0", "subgraph2:ADD#0"]
     (verdict,) = linted(counting(), "m.tflite", targets=["cortex-m4"]).verdicts
     assert (verdict.word, len(verdict.layers), verdict.every) == ("RUNS, partly", 2, 3)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.checks.quantizer_advice import ONNX_RUNTIME, float_name
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.checks.run_checks import model_findings

@@ -162,7 +162,7 @@ def test_float_functions_are_those_of_main() -> None:
 
 @pytest.mark.parametrize("runtime", ["tflm", "executorch", "tvm"])
 def test_no_runtime_calls_them(runtime: str, told: Told) -> None:
-    judged = analysed(model(FEW), assume="f32", runtime=runtime).judged
+    judged = analysed(model(FEW), assume="f32", runtime=runtime).execution.judged
     assert judged is not None
     assert [layer.verdict for layer in judged.layers] == [Outcome.REFERENCE]
     told(judged.layers[0].reason)

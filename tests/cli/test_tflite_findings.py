@@ -114,7 +114,7 @@ def test_memory_is_that_of_the_firmware(name):
     for row in rows(name):
         if row["status"] == "ok":
             model = ModelAnalysis(str(path_of(row["model"])), settings_of(row["cpu"]).analysis)
-            report = model.memory(*model.settings.targets)
+            report = model.execution.memory(*model.settings.targets)
             arena = report.arena
             assert arena is not None
             assert (arena.used, arena.head, arena.tail) == (row["arena_used"], row["head"], row["tail"]), row["model"]

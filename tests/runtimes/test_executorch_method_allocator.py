@@ -87,7 +87,9 @@ MEASURED = {
 
 
 def taken_of(writer: PteWriter, release: str = "cff6f4dd", **changes: Any) -> MethodMemory:
-    method = analysed(writer.data(**changes), "m.pte", runtime=f"executorch@{release}").memory(target_of()).method
+    method = (
+        analysed(writer.data(**changes), "m.pte", runtime=f"executorch@{release}").execution.memory(target_of()).method
+    )
     assert method is not None
     return method
 

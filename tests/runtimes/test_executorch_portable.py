@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, ProgramRow
@@ -39,7 +40,7 @@ def program(op: str, sources: Sequence[Lying], result: Lying, *arguments: Any) -
 def row_of(data: bytes, release: str = "executorch") -> ProgramRow:
     """What becomes of the only call on Cortex-M4."""
     settings = AnalysisSettings((M4,), runtime=runtime_of(release))
-    interpretation = ModelAnalysis("m.pte", settings, data).interpretation
+    interpretation = ModelAnalysis("m.pte", settings, data).execution
     assert isinstance(interpretation, Interpretation)
     return interpretation.rows(M4)[-1]
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cmsis_nn.library import route
@@ -25,7 +26,7 @@ TARGETS = tuple(Target(cpu, Isa(isa), "main") for isa, cpu in PLANNED.items())
 
 def interpreted(writer: PteWriter) -> Interpretation:
     settings = AnalysisSettings(TARGETS, runtime=runtime_of("executorch"))
-    interpretation = ModelAnalysis("m.pte", settings, writer.data()).interpretation
+    interpretation = ModelAnalysis("m.pte", settings, writer.data()).execution
     assert isinstance(interpretation, Interpretation)
     return interpretation
 
@@ -186,7 +187,7 @@ def test_what_a_program_was_planned_for_depends_on_no_target() -> None:
     writer = one_channel(3, 4, 100)
     armclang = TARGETS[0]._replace(release="7.0.0", compiler="armclang")
     settings = AnalysisSettings((armclang,), runtime=runtime_of("executorch"))
-    interpretation = ModelAnalysis("m.pte", settings, writer.data()).interpretation
+    interpretation = ModelAnalysis("m.pte", settings, writer.data()).execution
     assert isinstance(interpretation, Interpretation)
     assert interpretation.planned_for == (Isa.MVE,)
 

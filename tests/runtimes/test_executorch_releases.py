@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.names import SIGNATURES
@@ -27,7 +28,7 @@ LAST = (0, 2, 3, 1)
 def interpreted(writer: PteWriter, release: str = "", isa: Isa = Isa.DSP) -> Interpretation:
     runtime = runtime_of(f"executorch@{release}" if release else "executorch")
     target = Target(CPUS[isa], isa, runtime.release)
-    interpretation = ModelAnalysis("m.pte", AnalysisSettings((target,), runtime=runtime), writer.data()).interpretation
+    interpretation = ModelAnalysis("m.pte", AnalysisSettings((target,), runtime=runtime), writer.data()).execution
     assert isinstance(interpretation, Interpretation)
     return interpretation
 

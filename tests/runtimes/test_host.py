@@ -283,7 +283,7 @@ def test_scales_and_ranks_of_damaged_files_are_no_internal_error(tmp_path: Path)
     for number, (network, inputs) in enumerate(((chain, [data]), (products, [left, right]))):
         file = tmp_path / f"{number}.tflite"
         file.write_bytes(network.model(inputs, [len(network.tensors) - 1]))
-        assert [row.verdict for row in analysed(file).interpretation.report(target_of("cortex-m4", "main")).operators]
+        assert [row.verdict for row in analysed(file).execution.report(target_of("cortex-m4", "main")).operators]
         assert layered(file).layers
 
 

@@ -9,7 +9,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.checks.rule import quantized_layer
 from onnxlint_cmsis.checks.run_checks import model_findings
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
@@ -325,7 +326,7 @@ def analysed(model: onnx.ModelProto, runtime: Runtime) -> ModelAnalysis:
 
 
 def judged(model: onnx.ModelProto, runtime: str) -> tuple[JudgedLayer, ...]:
-    remarks = analysed(model, runtime_of(runtime)).judged
+    remarks = analysed(model, runtime_of(runtime)).execution.judged
     assert remarks is not None
     return tuple(layer.on(Isa.DSP) for layer in remarks.layers)
 
@@ -416,7 +417,9 @@ def test_a_reference_kernel_is_asked_about_types_and_ranks(what, model, op, refu
     assert layer.verdict is REFUSED, what
     assert f"kernel of {op}," in layer.reason
     assert refusal in layer.reason
-    (remark,) = (remark for remark in analysed(model(), runtime_of("tflm")).remarks if remark.kind == "refused")
+    (remark,) = (
+        remark for remark in analysed(model(), runtime_of("tflm")).execution.remarks if remark.kind == "refused"
+    )
     told(remark.message)
     assert remark.converter
 
@@ -492,8 +495,8 @@ def test_a_layer_beside_cmsis_nn_has_no_route():
 def test_padding_that_is_neither_same_nor_valid_becomes_a_pad(attributes, becomes):
     model = one_node("Conv", [1, 4, 8, 8], {"w": (4, 4, 3, 3), "b": (4,)}, **attributes)
     analysis = analysed(model, runtime_of("tflm"))
-    assert analysis.judged is not None
-    (layer,) = analysis.judged.layers
+    assert analysis.execution.judged is not None
+    (layer,) = analysis.execution.judged.layers
     assert layer.padded is becomes
     (direct,) = analysed(model, runtime_of("direct")).lowered.layers
     (call,) = [layer.call for layer in analysis.lowered.layers]
@@ -502,7 +505,7 @@ def test_padding_that_is_neither_same_nor_valid_becomes_a_pad(attributes, become
         before, after = direct.call.padding, direct.call.pad_after
         assert (call.padding, call.pad_after) == ((0, 0), (0, 0))
         assert call.input_dims.h == direct.call.input_dims.h + before.h + after.h
-        assert "padding" in [remark.kind for remark in analysis.remarks]
+        assert "padding" in [remark.kind for remark in analysis.execution.remarks]
     else:
         assert call == direct.call
 
@@ -518,7 +521,7 @@ def test_a_product_with_a_measured_scale_becomes_a_hybrid_layer(source):
     head = """<ir_version: 8, opset_import: ["" : 13, "com.microsoft" : 1]>
     g (float[4, 6] x) => (float[4, 5] y) <int8[6, 5] w = {1}, float s = {0.1}, int8 z = {0}>"""
     analysis = analysed(text(f"{head} {{ {source} }}"), runtime_of("tflm"))
-    assert [remark.cause for remark in analysis.remarks] == ["dynamic-quantization"]
+    assert [remark.cause for remark in analysis.execution.remarks] == ["dynamic-quantization"]
 
 
 def test_an_error_says_what_becomes_of_it_in_tensorflow_lite_micro(told):
@@ -587,8 +590,12 @@ BAD = [row for row in FOUND if row[-1] in {REFUSED, WRONG, HALTS}]
 def test_no_layer_stops_or_is_wrong_in_silence(runtime, what, model):
     """A softmax over another axis than the last was wrong in TVM, and no rule said so."""
     analysis = analysed(model(), runtime_of(runtime))
-    assert analysis.judged is not None
-    bad = {layer.record.node.label for layer in analysis.judged.layers if layer.verdict in {REFUSED, WRONG, HALTS}}
+    assert analysis.execution.judged is not None
+    bad = {
+        layer.record.node.label
+        for layer in analysis.execution.judged.layers
+        if layer.verdict in {REFUSED, WRONG, HALTS}
+    }
     findings = [finding for finding in model_findings(analysis, analysis.lowered) if finding.decides]
     named = [str(finding.properties.get("nodes", finding.location.node)).split(", ") for finding in findings]
     assert bad <= {label for labels in named for label in labels}, what
@@ -608,11 +615,11 @@ def test_every_condition_of_tvm_is_about_a_pattern_or_says_that_there_is_none():
 def test_what_was_read_and_not_run_is_said_with_may(runtime):
     """No kernel of these runtimes was run."""
     models = [model() for name, _, model, cause, _ in FOUND if name == runtime and cause]
-    remarks = [remark for model in models for remark in analysed(model, runtime_of(runtime)).remarks]
+    remarks = [remark for model in models for remark in analysed(model, runtime_of(runtime)).execution.remarks]
     verdicts = [remark for remark in remarks if remark.verdict is not CMSIS_NN]
     assert verdicts
     assert all(" may " in verdict.message and verdict.source.endswith("not run") for verdict in verdicts)
-    everything = [analysed(model, runtime_of(runtime)).judged for model in models]
+    everything = [analysed(model, runtime_of(runtime)).execution.judged for model in models]
     consequences = [consequence for answers in everything if answers for consequence in answers.consequences.values()]
     assert all(" may " in consequence.text for consequence in consequences)
 
@@ -653,7 +660,7 @@ def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, sa
     weights = {"w": (4, 4, 3, 3)} if op == "ConvTranspose" else {}
     remarks = [
         remark
-        for remark in analysed(one_node(op, [1, 4, 8, 8], weights, **attributes), runtime_of("tflm")).remarks
+        for remark in analysed(one_node(op, [1, 4, 8, 8], weights, **attributes), runtime_of("tflm")).execution.remarks
         if remark.kind == "padding"
     ]
     assert [says in remark.message and remark.converter for remark in remarks] == ([True] if says else [])
@@ -661,7 +668,7 @@ def test_padding_of_average_pools_and_transposed_convolutions(op, attributes, sa
 
 def test_findings_say_whether_the_converter_decides(told):
     analysis = analysed(one_node("GlobalAveragePool", [1, 4, 8, 8], {}), runtime_of("tflm"))
-    assert [(remark.cause, remark.converter) for remark in analysis.remarks] == [("mean", True)]
+    assert [(remark.cause, remark.converter) for remark in analysis.execution.remarks] == [("mean", True)]
     (note,) = runtime_notes(runtime_of("tflm"), ONNX, "CNN403[mean]")
     told(note)
 

@@ -21,7 +21,7 @@ def test_operators_and_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert main([command, "--isolated", "--target", "cortex-m4", "--output-format", "json", str(path)]) == 0
         told[command] = json.loads(capsys.readouterr().out)
     model = analysed(path, targets=["cortex-m4"])
-    arena = model.memory(model.settings.targets[0]).arena
+    arena = model.execution.memory(model.settings.targets[0]).arena
     assert arena is not None
     (row,), (memory,) = told["layers"]["layers"], told["memory"]["targets"]
     assert (row["op"], row["verdict"], row["functions"]) == ("CONV_2D", "CMSIS-NN", ["arm_convolve_wrapper_s8"])

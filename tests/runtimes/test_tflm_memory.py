@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
@@ -122,7 +123,7 @@ def test_a_variable_takes_the_tail_and_not_the_head():
 def arena_of(model):
     """The arena that `memory` tells."""
     analysis = ModelAnalysis("m.tflite", AnalysisSettings((M4.target,)), write(model))
-    return analysis.memory(M4.target).arena
+    return analysis.execution.memory(M4.target).arena
 
 
 def streaming(**changes):

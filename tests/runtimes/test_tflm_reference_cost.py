@@ -136,7 +136,7 @@ def test_a_layer_of_an_onnx_model_has_the_range_of_the_operator_that_it_becomes(
     target = target_of("cortex-m4", "main")
     model = analysed(data, targets=["cortex-m4"], release="main", runtime=revision)
     (record,) = model.lowered.records
-    span = model.reference_range(record, target)
+    span = model.execution.reference_range(record, target)
     if revision != "tflm":
         assert span is None
         return
@@ -186,7 +186,7 @@ def test_nearly_every_file_has_a_total(cpu: str) -> None:
         model = analysed(path.read_bytes(), path.name, targets=[cpu])
         (total,) = summarize(model).targets
         if total.unknown_cost:
-            stops = bool(model.interpretation and model.interpretation.stop(model.settings.targets[0]))
+            stops = bool(model.execution.stop(model.settings.targets[0]))
             unmeasured = {row.op for row in layer_reports(model) if row.instructions_range is None}
             unknown[path.name] = "stops" if stops else "SIGNAL" if "SignalWindow" in unmeasured else str(unmeasured)
     assert unknown == TOTALS_UNKNOWN
@@ -197,8 +197,7 @@ def test_a_layer_in_float_tells_how_many_times_the_instructions_of_int8_it_takes
     options = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "fused_activation_function": "NONE"}
     call = ReferenceCall("CONV_2D", "float32", shape, [1, 8, 8, 8], "", options)
     model = analysed(model_of(call, 0), "m.tflite", targets=["cortex-m4", "cortex-m55", "cortex-m33"], release="main")
-    assert model.interpretation is not None
-    (remark,) = {remark.message for remark in model.interpretation.remarks}
+    (remark,) = {remark.message for remark in model.execution.remarks}
     told = {}
     for target in model.settings.targets[:2]:
         least, most = reference_range(call, target, NEWEST) or (0, 0)

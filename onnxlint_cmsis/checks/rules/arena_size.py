@@ -36,9 +36,9 @@ RULE = Rule(
 def run(deployment: Deployment) -> Iterator[Statement]:
     """Compare the largest object that is called arena with what the model needs on the target that needs most."""
     memory = deployment.build.memory
-    reports = [deployment.model.memory(target) for target in deployment.model.settings.targets]
+    reports = [deployment.model.execution.memory(target) for target in deployment.model.settings.targets]
     needs = [report.arena for report in reports if report.arena]
-    if memory is None or not memory.arenas or not needs or deployment.model.interpretation is None:
+    if memory is None or not memory.arenas or not needs or not deployment.model.execution.as_stored:
         return
     arena, need = memory.arenas[0], max(needs, key=lambda need: need.needed)
     lost = (ALIGNMENT - arena.address % ALIGNMENT) % ALIGNMENT

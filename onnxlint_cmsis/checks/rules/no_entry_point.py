@@ -332,7 +332,7 @@ g (float[1, 4, 8, 8] x) => (float[N, C, H, W] y) <float[4, 4, 1, 1] w = {1}> {
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node and target without a kernel; nodes of one reason and remedy weigh as one."""
     model = subject.model
-    told: frozenset[int] = model.judged.told if model.judged else frozenset()
+    told: frozenset[int] = model.execution.judged.told if model.execution.judged else frozenset()
     for (_, reason, remedy), members in _alike(subject).items():
         weight = _weighed(model, [member.record for member in members])
         missing = any(
@@ -419,7 +419,7 @@ def _statement(model: ModelAnalysis, missing: _Missing, reason: str, weight: _We
     if weight.share is not None:
         facts["share"] = weight.share
     verdict = missing.decision.verdict
-    converted = node.index in model.judgements  # and no condition of the runtime tells of it
+    converted = node.index in model.execution.judgements  # and no condition of the runtime tells of it
     who = "what a converter writes for it decides who computes it" if converted else WHO[verdict]
     start = f"{_operator(node)} '{node.label}': {who}"
     return Statement(

@@ -32,7 +32,7 @@ RULE = Rule(
 
 def run(deployment: Deployment) -> Iterator[Statement]:
     """Name operators of the model that no code registers, and a resolver with too little room."""
-    runtime, resolver = deployment.build.runtime, deployment.model.resolver
+    runtime, resolver = deployment.build.runtime, deployment.model.execution.resolver
     if runtime is None or runtime.registered is None or runtime.every or resolver is None:
         return
     registered = {method_of(operator) for operator in runtime.registered}

@@ -35,8 +35,7 @@ WORTH_IT = 1024
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Say what a plan gains on each target."""
-    interpretation = subject.model.interpretation
-    for gain in interpretation.plan_gains if interpretation else ():
+    for gain in subject.model.execution.plan_gains:
         if gain.now - gain.then >= WORTH_IT:
             text = (
                 f"TensorFlow Lite Micro's planner wastes {gain.now - gain.then:,} bytes: the arena takes {gain.now:,} "

@@ -31,7 +31,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
     The graph stays as it is, so that the certificate alone proves it. Raises NotAppliedError.
     """
     end = fixed.end
-    if end is None or fixed.result.failed or not isinstance(end.analysis.interpretation, Interpretation):
+    if end is None or fixed.result.failed or not isinstance(end.analysis.execution, Interpretation):
         return fixed
     had = _had_plan(start)
     asked = any(room.ram for room in start.request.analysis.rooms) and RULE in start.request.plans
@@ -56,14 +56,14 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
 
 def planned_model(state: Snapshot) -> Snapshot | None:
     """The model with the best plan that is found; None where none gains. Raises NotAppliedError."""
-    interpretation = state.analysis.interpretation
-    plan = interpretation.free_plan if isinstance(interpretation, Interpretation) else None
+    execution = state.analysis.execution
+    plan = execution.free_plan if isinstance(execution, Interpretation) else None
     if plan is None:
         return None
     edit = TfliteEdit(state.path, state.data)
     edit.set_plan(plan.offsets)
     new = state.followed(edit.data(), Plan({}))
-    written = new.analysis.interpretation
+    written = new.analysis.execution
     if not isinstance(written, Interpretation) or next(plan_faults(written.file), None) is not None:
         raise NotAppliedError("the memory plan that was written is not what was planned")
     arenas = [written.arena(target) for target in written.planned_targets]
@@ -75,7 +75,7 @@ def planned_model(state: Snapshot) -> Snapshot | None:
 def memory_changes(start: Snapshot, end: Snapshot) -> list[MemoryChange]:
     """The arena of each target before and after."""
     rows = []
-    before, after = start.analysis.interpretation, end.analysis.interpretation
+    before, after = start.analysis.execution, end.analysis.execution
     if isinstance(before, Interpretation) and isinstance(after, Interpretation):
         for target in after.planned_targets:
             old, new = before.arena(target), after.arena(target)
@@ -86,5 +86,5 @@ def memory_changes(start: Snapshot, end: Snapshot) -> list[MemoryChange]:
 
 
 def _had_plan(start: Snapshot) -> bool:
-    interpretation = start.analysis.interpretation
-    return isinstance(interpretation, Interpretation) and stated_plan(interpretation.file) is not None
+    execution = start.analysis.execution
+    return isinstance(execution, Interpretation) and stated_plan(execution.file) is not None

@@ -49,7 +49,7 @@ def findings_of(model: ModelAnalysis, name: str) -> Iterator[Finding]:
     subject = ModelSubject(model, model.lowered, code_of)
     for check in (check for check in checks_of(RuleScope.MODEL) if check.rule.name == name):
         yield from check.findings(subject)
-    yield from (finding for finding in remark_findings(model.remarks) if finding.name == name)
+    yield from (finding for finding in remark_findings(model.execution.remarks) if finding.name == name)
 
 
 def layer_hazards(model: ModelAnalysis, prices: Prices, layer: Layer) -> Iterator[Finding]:

@@ -153,8 +153,8 @@ def _application(given: ReportInput) -> list[str]:
     """The C++ of an application of TensorFlow Lite Micro, line by line."""
     from onnxlint_cmsis.output.tflm_cpp import application_lines
 
-    exact = given.memory if given.model.interpretation else ()
-    return application_lines(given.model.resolver, {part.target: part.arena.to_write for part in exact if part.arena})
+    arenas = {part.target: part.arena.to_write for part in given.memory if part.arena and not part.arena.basis}
+    return application_lines(given.model.execution.resolver, arenas)
 
 
 def _first(layers: Iterable[str]) -> str:

@@ -28,6 +28,7 @@ from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
+from onnxlint_cmsis.runtimes.execution import FileExecution
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
 from onnxlint_cmsis.runtimes.executorch.cost import own_range
 from onnxlint_cmsis.runtimes.executorch.kernels import AT_THE_BORDER, COPIES, OWN, WIDER_SINCE, Kernel, kernel_of
@@ -47,7 +48,7 @@ from onnxlint_cmsis.runtimes.executorch.portable_operators import lacks_kernel
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
 from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
 from onnxlint_cmsis.runtimes.interpretation import FileOperator, layer_of
-from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES, RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import Runtime
 
@@ -113,7 +114,7 @@ BESIDE = {
 """What a call counts as that is none of CMSIS-NN; any other one is refused."""
 
 
-class Interpretation:
+class Interpretation(FileExecution):
     """What ExecuTorch does with a program, in builds for some targets."""
 
     def __init__(self, loaded: LoadedProgram, targets: tuple[Target, ...], runtime: Runtime, build: str) -> None:
@@ -125,9 +126,6 @@ class Interpretation:
         """CPUs with release and compiler."""
         self._runtime = revision_for(loaded, runtime)
         self._rows: dict[Target, tuple[ProgramRow, ...]] = {}
-
-    plan_gains: tuple[PlanGain, ...] = ()
-    """None: a program is planned by its exporter."""
 
     @cached_property
     def kernels(self) -> tuple[Kernel | None, ...]:
@@ -212,7 +210,7 @@ class Interpretation:
         return tuple(FileOperator(row, node, next(iter(node.outputs), "")) for row, node in pairs)
 
     @cached_property
-    def lowered(self) -> Lowered:
+    def asked(self) -> Lowered:
         """The calls of CMSIS-NN, the same on every target, and what other code computes."""
         records = []
         graph = self.loaded.graph
@@ -308,9 +306,9 @@ class Interpretation:
         """What stops the program on a target, as words; empty where it runs."""
         return next((f"{row.label}: {row.reason}" for row in self.rows(target) if row.stage), "")
 
-    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+    def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of ExecuTorch's own code; None for what was not measured."""
-        call = self.loaded.calls[node.index]
+        call = self.loaded.calls[record.node.index]
         source = self.methods[call.method].values[call.operands[0]] if call.operands else None
         if not isinstance(source, PteTensor) or call.written is None:
             return None

@@ -9,10 +9,11 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.findings import Location
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
+from onnxlint_cmsis.runtimes.execution import FileExecution
 from onnxlint_cmsis.runtimes.interpretation import FileOperator
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport, PlanGain
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
@@ -32,7 +33,7 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 WITHOUT_CMSIS_NN = "The build has reference code alone and no CMSIS-NN (cmsis-nn-build = NONE)."
 
 
-class Interpretation:
+class Interpretation(FileExecution):
     """What TensorFlow Lite Micro does with a file, in builds for some targets."""
 
     def __init__(self, loaded: LoadedTflite, targets: tuple[Target, ...], runtime: Runtime, build: str) -> None:
@@ -83,7 +84,7 @@ class Interpretation:
         return tuple(operators)
 
     @cached_property
-    def lowered(self) -> Lowered:
+    def asked(self) -> Lowered:
         """The calls that are made in a build without checks, in which there are more; the same on every target."""
         rows = self.report(self.targets[0], checks=False).operators
         records = [lowered_layer(self._graph, node, row) for row, node in zip(rows, self.nodes, strict=True) if node]
@@ -142,11 +143,11 @@ class Interpretation:
         several = any(len(row.functions) > 1 for row, other in rows if other is node)
         return not self.stop(target) and (node.index in self._graph.once or not several)
 
-    def reference_range(self, node: Node, target: Target) -> tuple[int, int] | None:
+    def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
         from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
-        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is node)
+        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is record.node)
         return next((operator_range(view, target, self._runtime) for view in own), None)
 
     @property

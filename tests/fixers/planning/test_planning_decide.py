@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.cmsis_nn.library import Prediction
 from onnxlint_cmsis.config import keys
 from onnxlint_cmsis.fixers.planning.decision import decide

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.decision import decide

@@ -33,11 +33,11 @@ MODELS = sorted(FOLDER.glob("*.tflite"))
 
 def with_sizes(model: ModelAnalysis, sizes: dict[int, int]) -> TfliteModel:
     """The file with other shapes, scales and options; constants keep their old bytes, which are not read here."""
-    main = model.interpretation.file.subgraphs[0]
+    main = model.execution.file.subgraphs[0]
     tensors = tuple(_tensor(model, tensor, sizes) for tensor in main.tensors)
     operators = tuple(_operator(model, operator, sizes) for operator in main.operators)
     subgraph = main._replace(tensors=tensors, operators=operators)
-    return model.interpretation.file._replace(subgraphs=(subgraph, *model.interpretation.file.subgraphs[1:]))
+    return model.execution.file._replace(subgraphs=(subgraph, *model.execution.file.subgraphs[1:]))
 
 
 def _tensor(model: ModelAnalysis, tensor: TfliteTensor, sizes: dict[int, int]) -> TfliteTensor:
@@ -63,10 +63,10 @@ def _operator(model: ModelAnalysis, operator: TfliteOperator, sizes: dict[int, i
 
 def check(model: ModelAnalysis, sizes: dict[int, int]) -> int:
     """Compare all layers; how many had another size."""
-    old = model.interpretation.report(TARGET, checks=False).operators
+    old = model.execution.report(TARGET, checks=False).operators
     build = build_for(model.settings.runtime, TARGET, checks=False)
     new = interpret(with_sizes(model, sizes), build).operators
-    rows = {node.index: pair for node, *pair in zip(model.interpretation.nodes, old, new, strict=True) if node}
+    rows = {node.index: pair for node, *pair in zip(model.execution.nodes, old, new, strict=True) if node}
     changed = 0
     for layer in model.lowered.layers:
         site = site_of(layer, model.dimensions)
@@ -103,8 +103,8 @@ def test_calls_of_third_party_models_at_other_sizes(more: int) -> None:
     changed = 0
     for path in MODELS:
         model = analysed(str(path))
-        names = [tensor.name for tensor in model.interpretation.file.subgraphs[0].tensors]
-        if len(set(names)) < len(names) or len(model.interpretation.file.subgraphs) > 1:
+        names = [tensor.name for tensor in model.execution.file.subgraphs[0].tensors]
+        if len(set(names)) < len(names) or len(model.execution.file.subgraphs) > 1:
             continue
         groups = [group for group in model.dimensions.classes if group.freedom is not Freedom.LOCKED]
         changed += check(model, {group.id: max(group.size + more, 1) for group in groups})
@@ -138,6 +138,6 @@ def test_prices_of_many_sizes_are_those_of_each_in_the_library_that_the_runtime_
 @settings(max_examples=20, deadline=None)
 def test_which_functions_are_called_depends_on_no_target(seed: int, steps: int) -> None:
     model = linter.analysed(random_chain(seed, steps), "a.tflite", targets=["cortex-m4", "cortex-m55", "cortex-m0"])
-    reports = [model.interpretation.report(target, checks=False) for target in model.settings.targets]
+    reports = [model.execution.report(target, checks=False) for target in model.settings.targets]
     called = {tuple((row.functions, row.call) for row in report.operators) for report in reports}
     assert len(called) == 1
