@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection, condition
 
 
 @condition
-def bias_read_as(view: OperatorView, data: int, bias: int, kind: str, *types: str) -> str:
+def bias_read_as(view: OperatorView, data: int, bias: int, kind: str, *types: str) -> Objection | None:
     """The bias of sums of a type has one of the types that the kernel reads, the first where it asks for none."""
     activation, held = view.input(data), view.input(bias)
     if activation is None or held is None or activation.elem_type != kind or held.elem_type in types:
-        return ""
+        return None
     past = ", past its end" if BITS.get(types[0], 0) > BITS.get(held.elem_type, 0) else ""
     return f"its bias '{held.name}' is {held.elem_type}, and the kernel reads {types[0]}{past}"
 

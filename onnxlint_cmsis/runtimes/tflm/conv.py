@@ -44,7 +44,7 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     checks,
     int16_until,
 )
-from onnxlint_cmsis.runtimes.tflm.rows import OfLayer
+from onnxlint_cmsis.runtimes.tflm.rows import Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     FILTER,
     IMAGE,
@@ -65,64 +65,64 @@ from onnxlint_cmsis.runtimes.tflm.shared_rows import (
 from onnxlint_cmsis.runtimes.tflm.sums import adds_in_int32, overflow
 
 
-def divided_inputs(view: OperatorView) -> str:
+def divided_inputs(view: OperatorView) -> Objection | None:
     """The filter's depth divides the input's channels."""
     channels, depth = DATA.of(view).shape[3], FILTER.of(view).shape[3]
-    return f"{channels} input channels are no multiple of a filter's {depth}" if channels % depth else ""
+    return f"{channels} input channels are no multiple of a filter's {depth}" if channels % depth else None
 
 
-def grouped(view: OperatorView) -> str:
+def grouped(view: OperatorView) -> Objection | None:
     """A filter of fewer channels than the input."""
     channels, depth = DATA.of(view).shape[3], FILTER.of(view).shape[3]
     text = f"{channels} input channels and a filter of {depth}: the kernel of this revision takes no groups"
-    return text if channels != depth else ""
+    return text if channels != depth else None
 
 
-def divided_outputs(view: OperatorView) -> str:
+def divided_outputs(view: OperatorView) -> Objection | None:
     """The groups divide the output's channels."""
     channels, groups = OUTPUT.of(view).shape[3], DATA.of(view).shape[3] // max(FILTER.of(view).shape[3], 1)
-    return f"{channels} output channels are no multiple of {groups} groups" if groups and channels % groups else ""
+    return f"{channels} output channels are no multiple of {groups} groups" if groups and channels % groups else None
 
 
-def past_channels(view: OperatorView) -> str:
+def past_channels(view: OperatorView) -> Objection | None:
     """The groups divide the output's channels, in reference code."""
     text = divided_outputs(view)
     return text and f"{text}: values beside the pixel are read"
 
 
-def sums_of_int32(view: OperatorView) -> str:
+def sums_of_int32(view: OperatorView) -> Objection | None:
     """Without an int64 bias all products of an int16 layer are added in int32, in reference code too."""
     bound = overflow(view, ALL_PRODUCTS) if adds_in_int32(view) else None
     given_bias = "without a bias" if view.input(2) is None else "with an int32 bias"
-    return f"{given_bias} all products are added in 32 bits: {bound.text}" if bound else ""
+    return f"{given_bias} all products are added in 32 bits: {bound.text}" if bound else None
 
 
-def sums_without_bias(view: OperatorView) -> str:
+def sums_without_bias(view: OperatorView) -> Objection | None:
     """As `sums_of_int32`, of a layer without a bias."""
-    return sums_of_int32(view) if view.input(2) is None else ""
+    return sums_of_int32(view) if view.input(2) is None else None
 
 
-def sums_with_int32_bias(view: OperatorView) -> str:
+def sums_with_int32_bias(view: OperatorView) -> Objection | None:
     """As `sums_of_int32`, of a layer with a bias."""
-    return "" if view.input(2) is None else sums_of_int32(view)
+    return None if view.input(2) is None else sums_of_int32(view)
 
 
-def no_bias(view: OperatorView) -> str:
+def no_bias(view: OperatorView) -> Objection | None:
     """An int16 layer without a bias, whose multipliers keep the 16 bits that int64 sums and reference code drop."""
     text = "without a bias the sums are rescaled as 32-bit values: an output can be two steps off"
-    return text if view.input(2) is None and not sums_of_int32(view) else ""
+    return text if view.input(2) is None and not sums_of_int32(view) else None
 
 
-def forgotten_bias(view: OperatorView) -> str:
+def forgotten_bias(view: OperatorView) -> Objection | None:
     """An omitted bias (index -1) is handed to DeallocateTempTfLiteTensor (K/depthwise_conv_common.cc:131)."""
     forgotten = len(view.operator.inputs) == 3 and view.input(2) is None
-    return "the bias has index -1; Prepare frees a tensor that it never allocated" if forgotten else ""
+    return "the bias has index -1; Prepare frees a tensor that it never allocated" if forgotten else None
 
 
-def several_images(view: OperatorView) -> str:
+def several_images(view: OperatorView) -> Objection | None:
     """More than one image."""
     batch = DATA.of(view).shape[0]
-    return f"its input has {batch} images; one at a time is taken" if batch > 1 else ""
+    return f"its input has {batch} images; one at a time is taken" if batch > 1 else None
 
 
 CONV = in_file(

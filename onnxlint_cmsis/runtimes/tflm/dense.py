@@ -35,7 +35,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, qu
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import DENSE_ACTIVATION, DENSE_BIAS, Row, rows
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     ACTIVATIONS,
     FILTER,
@@ -59,12 +59,12 @@ PER_CHANNEL_DENSE = "2024-09-27"
 """Day from which int8 dense layers may have a scale for each output (pull request 2673)."""
 
 
-def readable(view: OperatorView) -> str:
+def readable(view: OperatorView) -> Objection | None:
     """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there, or below 1."""
     weights, output = FILTER.of(view).shape, OUTPUT.of(view).shape
     if not output or not weights or min(output) < 1:
         raise Unpredictable(f"shapes {list(weights)} and {list(output)} of weights and output")
-    return ""
+    return None
 
 
 def several(view: OperatorView) -> int:
@@ -74,35 +74,35 @@ def several(view: OperatorView) -> int:
     return count if count > 1 else 0
 
 
-def several_scales(view: OperatorView) -> str:
+def several_scales(view: OperatorView) -> Objection | None:
     """A scale for each output."""
-    return "its weights have a scale for each output" if several(view) else ""
+    return "its weights have a scale for each output" if several(view) else None
 
 
-def scales_of_int16(view: OperatorView) -> str:
+def scales_of_int16(view: OperatorView) -> Objection | None:
     """Several scales in a layer that may not have them."""
     text = several_scales(view)
     return text and f"{text}, which layers of int8 alone may have"
 
 
-def one_scale_of_int4(view: OperatorView) -> str:
+def one_scale_of_int4(view: OperatorView) -> Objection | None:
     """A scale for each output, in types that may not have several."""
     taken = FILTER.of(view).elem_type != "INT4" and DATA.of(view).elem_type in INTEGER
-    return "" if taken else several_scales(view)
+    return None if taken else several_scales(view)
 
 
 @condition
-def with_one_scale(view: OperatorView, rule: Condition) -> str:
+def with_one_scale(view: OperatorView, rule: Condition) -> Objection | None:
     """The condition, of weights that do not have several scales."""
-    return "" if several(view) else rule(view)
+    return None if several(view) else rule(view)
 
 
-def scale_of_each_output(view: OperatorView) -> str:
+def scale_of_each_output(view: OperatorView) -> Objection | None:
     """Several scales of weights are as many as the axis that they name is long."""
     weights, count = FILTER.of(view), several(view)
     axis = weights.quantization.axis if weights.quantization else 0
     size = weights.shape[axis] if 0 <= axis < len(weights.shape) else 0
-    return f"its weights of shape {list(weights.shape)} have {count} scales" if count not in (0, size) else ""
+    return f"its weights of shape {list(weights.shape)} have {count} scales" if count not in (0, size) else None
 
 
 def _on_1x1_route(view: OperatorView) -> bool:
@@ -111,25 +111,25 @@ def _on_1x1_route(view: OperatorView) -> bool:
     return types == ("INT8", "INT8") and len(OUTPUT.of(view).shape) > 2 and FILTER.of(view).shape[-1] % 4 == 0
 
 
-def early_scratch(view: OperatorView) -> str:
+def early_scratch(view: OperatorView) -> Objection | None:
     """The 1x1 route asks for scales to be repeated in a scratch buffer, whose number has to be 4 or more."""
     early = _on_1x1_route(view) and not several(view) and view.scratch_before < 4
-    return f"its scratch request has number {view.scratch_before}; at least 4 is taken" if early else ""
+    return f"its scratch request has number {view.scratch_before}; at least 4 is taken" if early else None
 
 
-def ignored_filter_point(view: OperatorView) -> str:
+def ignored_filter_point(view: OperatorView) -> Objection | None:
     """Ways of int8 activations that take the weights as symmetric."""
     point, int4 = zero_point(FILTER.of(view)), FILTER.of(view).elem_type == "INT4"
     way = "int4 kernel" if int4 else "1x1 route"
     return (
-        f"the {way} ignores the zero-point of the weights, {point}" if point and (int4 or _on_1x1_route(view)) else ""
+        f"the {way} ignores the zero-point of the weights, {point}" if point and (int4 or _on_1x1_route(view)) else None
     )
 
 
-def int32_bias(view: OperatorView) -> str:
+def int32_bias(view: OperatorView) -> Objection | None:
     """A bias of another type than the kernel reads."""
     bias = view.input(2)
-    return INT32_BIAS if bias is not None and bias.elem_type == "INT32" else ""
+    return INT32_BIAS if bias is not None and bias.elem_type == "INT32" else None
 
 
 DENSE_QUANTIZATION = tuple(
@@ -238,11 +238,11 @@ summed_axis = equal(
 """Both operands have as many products to sum."""
 
 
-def collapsed(view: OperatorView) -> str:
+def collapsed(view: OperatorView) -> Objection | None:
     """Matrices of the first operand that are turned are not taken for one, where one matrix stands behind them all."""
     left, right = LEFT.of(view).shape, SECOND.of(view).shape
     several = view.option("adj_x") and min(len(left), len(right)) > 2 and right[-3] == 1 and left[-3] > 1
-    return "matrices that adj_x turns are taken for one" if several else ""
+    return "matrices that adj_x turns are taken for one" if several else None
 
 
 _COLLAPSED = Row("batch_matmul.cc:365", WRONG, collapsed, until="2026-04-09")

@@ -33,7 +33,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import PADDED, Row, asked_since
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, OfLayer
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, not_yet, other_type, same
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, activation_dims
 
@@ -56,16 +56,16 @@ def values(view: OperatorView, tensor: TfliteTensor, count: int) -> tuple[int, .
 
 def with_value(condition: Condition) -> Condition:
     """The condition, for a pad with a value."""
-    return lambda view: condition(view) if view.input(2) is not None else ""
+    return lambda view: condition(view) if view.input(2) is not None else None
 
 
-def padded_sizes(view: OperatorView) -> str:
+def padded_sizes(view: OperatorView) -> Objection | None:
     """The output is as large as input and paddings say."""
     data, output = DATA.of(view).shape, OUTPUT.of(view).shape
     pads = values(view, AMOUNTS.of(view), 2 * len(output))
     wanted = [size + pads[2 * axis] + pads[2 * axis + 1] for axis, size in enumerate(data[: len(output)])]
     same = list(output[: len(wanted)]) == wanted
-    return "" if same else f"its output has shape {list(output)}; {wanted} is taken"
+    return None if same else f"its output has shape {list(output)}; {wanted} is taken"
 
 
 def pad_of_five(view: OperatorView) -> str:
@@ -75,23 +75,23 @@ def pad_of_five(view: OperatorView) -> str:
     return lost and f"the kernel pads the last four dimensions alone; {lost}"
 
 
-def pad_of_four(view: OperatorView) -> str:
+def pad_of_four(view: OperatorView) -> Objection | None:
     """Another number of dimensions than 4."""
     rank = len(DATA.of(view).shape)
-    return "" if rank == 4 else f"the kernel reads four sizes of a shape that has {rank}"
+    return None if rank == 4 else f"the kernel reads four sizes of a shape that has {rank}"
 
 
-def transpose_of_five(view: OperatorView) -> str:
+def transpose_of_five(view: OperatorView) -> Objection | None:
     """More than four dimensions."""
     text = "the kernel takes four dimensions at most, the error is dropped and the output is never written"
-    return text if len(DATA.of(view).shape) > 4 else ""
+    return text if len(DATA.of(view).shape) > 4 else None
 
 
-def order_within(view: OperatorView) -> str:
+def order_within(view: OperatorView) -> Objection | None:
     """The order names axes of the input."""
     rank = len(DATA.of(view).shape)
     bad = [axis for axis in values(view, ORDER.of(view), rank) if not 0 <= axis < rank]
-    return f"axis {bad[0]} of an input with {rank} dimensions" if bad else ""
+    return f"axis {bad[0]} of an input with {rank} dimensions" if bad else None
 
 
 TOO_MANY_AXES = OfLayer("five dimensions are the most that Prepare takes")

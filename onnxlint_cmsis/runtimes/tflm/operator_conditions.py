@@ -1,7 +1,4 @@
-"""What kernels check of an operator's tensors and options: one function for each condition, with its words.
-
-Empty is no objection.
-"""
+"""What kernels check of an operator's tensors and options: one function for each condition, with its words."""
 
 from __future__ import annotations
 
@@ -22,14 +19,14 @@ from onnxlint_cmsis.runtimes.tflm.operator_view import (
     zero_point,
 )
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, KernelOutcome, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, KernelOutcome, Objection, condition
 
 
 @condition
-def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[object, object]]) -> str:
+def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[object, object]]) -> Objection | None:
     """Two numbers of the operator are one; `text` names both."""
     numbers = pair(view)
-    return "" if numbers[0] == numbers[1] else text.format(*numbers)
+    return None if numbers[0] == numbers[1] else text.format(*numbers)
 
 
 DATA, SECOND, THIRD = (
@@ -100,19 +97,19 @@ def always(text: str) -> Condition:
     return lambda _: text
 
 
-def sized(view: OperatorView) -> str:
+def sized(view: OperatorView) -> Objection | None:
     """Every tensor has a type whose elements have a size."""
     operator = view.operator
     tensors = (view.subgraph.tensors[index] for index in (*operator.inputs, *operator.outputs) if index >= 0)
     bad = next((tensor for tensor in tensors if tensor.elem_type in UNSIZED), None)
-    return f"'{bad.name}' is {bad.elem_type}, of which an element has no size" if bad else ""
+    return f"'{bad.name}' is {bad.elem_type}, of which an element has no size" if bad else None
 
 
-def dynamic(view: OperatorView) -> str:
+def dynamic(view: OperatorView) -> Objection | None:
     """Every output has sizes above 0, once Prepare has worked its own out; [0] counts as one number."""
     operator = view.operator
     if operator.op in WORKED_OUT:
-        return ""
+        return None
     tensors = (view.subgraph.tensors[index] for index in operator.outputs if index >= 0)
     shapes = [_pooled(view)] if operator.op == "L2_POOL_2D" else [tensor.shape for tensor in tensors]
     if operator.op == "RESHAPE":
@@ -124,7 +121,7 @@ def dynamic(view: OperatorView) -> str:
             )
         ]
     bad = next((shape for shape in shapes if shape != (0,) and any(size < 1 for size in shape)), None)
-    return f"its output has shape {list(bad)}; sizes that a run decides, and 0, are not taken" if bad else ""
+    return f"its output has shape {list(bad)}; sizes that a run decides, and 0, are not taken" if bad else None
 
 
 def _pooled(view: OperatorView) -> tuple[int, ...]:
@@ -139,157 +136,157 @@ def _pooled(view: OperatorView) -> tuple[int, ...]:
 
 
 @condition
-def inputs(view: OperatorView, *counts: int) -> str:
+def inputs(view: OperatorView, *counts: int) -> Objection | None:
     """As many inputs as one of the counts."""
     count = len(view.operator.inputs)
     taken = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return "" if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
+    return None if count in counts else f"it has {count} input{'s' * (count != 1)}, where the kernel takes {taken}"
 
 
-def outputs(view: OperatorView) -> str:
+def outputs(view: OperatorView) -> Objection | None:
     """One output."""
     count = len(view.operator.outputs)
-    return "" if count == 1 else f"it has {count} outputs, where the kernel takes 1"
+    return None if count == 1 else f"it has {count} outputs, where the kernel takes 1"
 
 
-def no_outputs(view: OperatorView) -> str:
+def no_outputs(view: OperatorView) -> Objection | None:
     """No output."""
     count = len(view.operator.outputs)
-    return f"it has {count} outputs; none is taken" if count else ""
+    return f"it has {count} outputs; none is taken" if count else None
 
 
 @condition
-def single_value(view: OperatorView, operand: KernelOperand) -> str:
+def single_value(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The operand has one element."""
     count = prod(operand.of(view).shape)
-    return "" if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
+    return None if count == 1 else f"{operand.title} has {count} elements; 1 alone is taken"
 
 
 VARIABLE = "tensorflow/lite/micro/micro_resource_variable.cc"
 
 
 @condition
-def fits_variable(view: OperatorView, operand: KernelOperand) -> str:
+def fits_variable(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The operand has as many bytes as the resource variable, which is what is copied."""
     use, size = view.variable, tensor_bytes(operand.of(view))
     if use is None or use.bytes_ == size:
-        return ""
+        return None
     return f"the variable has {use.bytes_} bytes, which are copied, and {operand.title} has {size}"
 
 
 @condition
-def given(view: OperatorView, operand: KernelOperand) -> str:
+def given(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The operand is there."""
     tensor = view.output(operand.position) if operand.written else view.input(operand.position)
-    return f"{operand.title} is missing" if tensor is None else ""
+    return f"{operand.title} is missing" if tensor is None else None
 
 
 @condition
-def touched(view: OperatorView, operand: KernelOperand) -> str:
+def touched(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The kernel reads the operand before it asks whether it is there."""
     operand.of(view)
-    return ""
+    return None
 
 
 @condition
-def typed(view: OperatorView, operand: KernelOperand, *types: str) -> str:
+def typed(view: OperatorView, operand: KernelOperand, *types: str) -> Objection | None:
     """The operand has one of the element types."""
     kind = operand.of(view).elem_type
-    return "" if kind in types else f"{operand.title} is {kind}; {listed(types)}"
+    return None if kind in types else f"{operand.title} is {kind}; {listed(types)}"
 
 
 @condition
-def same_type(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+def same_type(view: OperatorView, left: KernelOperand, right: KernelOperand) -> Objection | None:
     """Both operands have one element type."""
     kinds = left.of(view).elem_type, right.of(view).elem_type
     alike = kinds[0] == kinds[1]
-    return "" if alike else f"{left.title} is {kinds[0]} and {right.title} {kinds[1]}; one type is taken for both"
+    return None if alike else f"{left.title} is {kinds[0]} and {right.title} {kinds[1]}; one type is taken for both"
 
 
 @condition
-def same_shape(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+def same_shape(view: OperatorView, left: KernelOperand, right: KernelOperand) -> Objection | None:
     """Both operands have one shape."""
     shapes = left.of(view).shape, right.of(view).shape
     alike = shapes[0] == shapes[1]
     text = f"{left.title} has shape {list(shapes[0])} and {right.title} {list(shapes[1])}; one shape is taken"
-    return "" if alike else text
+    return None if alike else text
 
 
 @condition
-def ranked(view: OperatorView, operand: KernelOperand, least: int, most: int) -> str:
+def ranked(view: OperatorView, operand: KernelOperand, least: int, most: int) -> Objection | None:
     """The operand has `least` to `most` axes."""
     rank = len(operand.of(view).shape)
     taken = f"{least} alone is taken" if least == most else f"{least} to {most} are taken"
-    return "" if least <= rank <= most else f"{operand.title} has {rank} dimensions; {taken}"
+    return None if least <= rank <= most else f"{operand.title} has {rank} dimensions; {taken}"
 
 
 @condition
-def stored(view: OperatorView, operand: KernelOperand) -> str:
+def stored(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The file holds the operand's values."""
     tensor = operand.of(view)
-    return "" if view.constant(tensor) else f"{operand.title} is computed; a constant alone is taken"
+    return None if view.constant(tensor) else f"{operand.title} is computed; a constant alone is taken"
 
 
 @condition
-def pointed(view: OperatorView, operand: KernelOperand, point: int) -> str:
+def pointed(view: OperatorView, operand: KernelOperand, point: int) -> Objection | None:
     """The operand has the zero-point."""
     point_of = zero_point(operand.of(view))
-    return "" if point_of == point else f"{operand.title} has zero-point {point_of}; {point} alone is taken"
+    return None if point_of == point else f"{operand.title} has zero-point {point_of}; {point} alone is taken"
 
 
 @condition
-def same_steps(view: OperatorView, left: KernelOperand, right: KernelOperand) -> str:
+def same_steps(view: OperatorView, left: KernelOperand, right: KernelOperand) -> Objection | None:
     """Both operands have one scale and one zero-point."""
     steps = [(scale(operand.of(view)), zero_point(operand.of(view))) for operand in (left, right)]
     if steps[0] == steps[1]:
-        return ""
+        return None
     texts = [f"scale {step:g} and zero-point {point}" for step, point in steps]
     return f"{left.title} has {texts[0]}, {right.title} {texts[1]}; the kernel does not rescale"
 
 
 @condition
-def no_steps(view: OperatorView, operand: KernelOperand) -> str:
+def no_steps(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The operand has no quantization."""
-    return f"{operand.title} has a scale; plain numbers alone are taken" if quantized(operand.of(view)) else ""
+    return f"{operand.title} has a scale; plain numbers alone are taken" if quantized(operand.of(view)) else None
 
 
 @condition
-def with_steps(view: OperatorView, operand: KernelOperand) -> str:
+def with_steps(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """The operand has a scale and a zero-point."""
-    return "" if quantized(operand.of(view)) else f"{operand.title} has no scale with a zero-point"
+    return None if quantized(operand.of(view)) else f"{operand.title} has no scale with a zero-point"
 
 
 def unless(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
     """The condition, for operands of other element types alone."""
-    return lambda view: "" if operand.of(view).elem_type in types else condition(view)
+    return lambda view: None if operand.of(view).elem_type in types else condition(view)
 
 
 def where(operand: KernelOperand, types: tuple[str, ...], condition: Condition) -> Condition:
     """The condition, for operands of the element types alone."""
-    return lambda view: condition(view) if operand.of(view).elem_type in types else ""
+    return lambda view: condition(view) if operand.of(view).elem_type in types else None
 
 
-def no_activation(view: OperatorView) -> str:
+def no_activation(view: OperatorView) -> Objection | None:
     """No activation is fused."""
     name = view.text("fused_activation_function")
-    return f"the activation {name} is fused with it; none is taken" if name not in ("", "NONE") else ""
+    return f"the activation {name} is fused with it; none is taken" if name not in ("", "NONE") else None
 
 
-def activation_left_out(view: OperatorView) -> str:
+def activation_left_out(view: OperatorView) -> Objection | None:
     """A fused activation of a kernel that works out its range without one."""
     name = view.text("fused_activation_function")
-    return f"the activation {name} is fused with it, and is left out" if name not in ("", "NONE") else ""
+    return f"the activation {name} is fused with it, and is left out" if name not in ("", "NONE") else None
 
 
-def activation_fits(view: OperatorView) -> str:
+def activation_fits(view: OperatorView) -> Objection | None:
     """The ends of a fused activation, divided by the output's scale, are 32-bit integers (kernel_util.cc:344)."""
     ends = {"RELU": 0.0, "RELU6": 6.0, "RELU_N1_TO_1": 1.0}
     name, output = view.text("fused_activation_function"), view.output()
     if output is None or output.elem_type not in INTEGER or name not in ends:
-        return ""
+        return None
     step = scale(output)
     if abs(_ratio(ends[name], step)) <= 2.0**31:
-        return ""
+        return None
     return f"the scale of its output, {step:g}, is too small for the {name} fused with it"
 
 
@@ -303,29 +300,29 @@ def scale_count(view: OperatorView) -> int:
     return len(weights.scales) if weights else 0
 
 
-def channel_scales(view: OperatorView, axis: int) -> str:
+def channel_scales(view: OperatorView, axis: int) -> Objection | None:
     """Several scales of weights are those of the output channels."""
     weights, count = SECOND.of(view), scale_count(view)
     if count < 2 or weights.quantization is None:
-        return ""
+        return None
     along = weights.quantization.axis
     sizes = (weights.shape[axis], weights.shape[along] if 0 <= along < len(weights.shape) else 0)
-    return "" if sizes == (count, count) else f"its weights of shape {list(weights.shape)} have {count} scales"
+    return None if sizes == (count, count) else f"its weights of shape {list(weights.shape)} have {count} scales"
 
 
 @condition
-def below_one(view: OperatorView, *factors: Callable[[OperatorView], float]) -> str:
+def below_one(view: OperatorView, *factors: Callable[[OperatorView], float]) -> Objection | None:
     """Each factor that rescales lies between 0 and 1, as QuantizeMultiplierSmallerThanOneExp asks."""
     bad = [value for value in (factor(view) for factor in factors) if not 0 < value < 1 - 2.0**-33]
-    return f"its scales give the factor {bad[0]:g}; one between 0 and 1 is taken" if bad else ""
+    return f"its scales give the factor {bad[0]:g}; one between 0 and 1 is taken" if bad else None
 
 
-def above_one(view: OperatorView) -> str:
+def above_one(view: OperatorView) -> Objection | None:
     """The input's scale is at least 2^-26 / beta, as PreprocessSoftmaxScaling asks (quantization_util.cc:263)."""
     beta = view.operator.options.get("beta", 1.0) if view.operator.op == "SOFTMAX" else 1.0
     factor = (beta if isinstance(beta, (int, float)) else 1.0) * scale(DATA.of(view)) * (1 << 26)
     text = f"the scale of its input, {scale(DATA.of(view)):g}, times beta is not above {2.0**-26:g}"
-    return "" if factor > 1 else text
+    return None if factor > 1 else text
 
 
 def _ratio(numerator: float, denominator: float) -> float:
@@ -351,7 +348,7 @@ def summed_factors(view: OperatorView) -> float:
 
 
 @condition
-def pair_factors(view: OperatorView, exact: Callable[[float], float]) -> str:
+def pair_factors(view: OperatorView, exact: Callable[[float], float]) -> Objection | None:
     """The factors of both inputs and the output lie between 0 and 1, in the precision that the kernel has.
 
     That is double for sums (K/add_common.cc:49-56) and single for differences (K/sub_common.cc:52-60).
@@ -363,68 +360,68 @@ def pair_factors(view: OperatorView, exact: Callable[[float], float]) -> str:
     return below_one(*(lambda _, value=value: value for value in factors))(view)
 
 
-def bias_fits(view: OperatorView) -> str:
+def bias_fits(view: OperatorView) -> Objection | None:
     """The bias of a dense layer is in steps of the input's scale times that of the weights."""
     bias = view.input(2)
     if bias is None:
-        return ""
+        return None
     product, step = scale(DATA.of(view)) * scale(SECOND.of(view)), scale(bias)
     near = abs(_ratio(abs(product - step), scale(OUTPUT.of(view)))) <= 0.02
-    return "" if near else f"its bias has scale {step:g}; {product:g} is taken, that of input times weights"
+    return None if near else f"its bias has scale {step:g}; {product:g} is taken, that of input times weights"
 
 
-def squared_factors(view: OperatorView) -> str:
+def squared_factors(view: OperatorView) -> Objection | None:
     """The factors of both inputs lie between 0 and 1 (K/squared_difference.cc:62-77)."""
     left, right = scale(LEFT.of(view)), scale(SECOND.of(view))
     twice = 2 * max(left, right)
     return below_one(lambda _: _ratio(left, twice), lambda _: _ratio(right, twice))(view)
 
 
-def exponent_at_most_zero(view: OperatorView) -> str:
+def exponent_at_most_zero(view: OperatorView) -> Objection | None:
     """The input's scale is less than 128 times the output's (K/hard_swish_common.cc:68)."""
     factor = single(_ratio(single(scale(DATA.of(view)) / 128), scale(OUTPUT.of(view))))
     small = not isfinite(factor) or frexp(factor)[1] <= 0
-    return "" if small else "the scale of its input is 128 times that of its output, or more"
+    return None if small else "the scale of its input is 128 times that of its output, or more"
 
 
-def power_of_two(view: OperatorView) -> str:
+def power_of_two(view: OperatorView) -> Objection | None:
     """The output's scale is 2^-15 (CheckedLog2 in lite/kernels/internal/quantization_util.cc:395)."""
     step = scale(OUTPUT.of(view))
     exact = step > 0 and abs(log(step) / log(2) + 15) < 1e-3
-    return "" if exact else f"its output has scale {step:g}; 1/32768 alone is taken"
+    return None if exact else f"its output has scale {step:g}; 1/32768 alone is taken"
 
 
-def gentle_scale(view: OperatorView) -> str:
+def gentle_scale(view: OperatorView) -> Objection | None:
     """The input's scale is less than 2.67, so that its multiplier has 16 bits."""
     step = scale(DATA.of(view))
-    return "" if step * 12288 < 32768 else f"its input has scale {step:g}; less than 2.667 is taken"
+    return None if step * 12288 < 32768 else f"its input has scale {step:g}; less than 2.667 is taken"
 
 
 @condition
-def scaled(view: OperatorView, operand: KernelOperand, step: float, point: int) -> str:
+def scaled(view: OperatorView, operand: KernelOperand, step: float, point: int) -> Objection | None:
     """The operand has the scale and the zero-point that the kernel takes for granted."""
     steps = scale(operand.of(view)), zero_point(operand.of(view))
     text = f"{operand.title} has scale {steps[0]:g} and zero-point {steps[1]}"
-    return "" if steps == (step, point) else f"{text}; the kernel takes {step:g} and {point} for granted"
+    return None if steps == (step, point) else f"{text}; the kernel takes {step:g} and {point} for granted"
 
 
 @condition
-def plain_if_stretched(view: OperatorView, most: int) -> str:
+def plain_if_stretched(view: OperatorView, most: int) -> Objection | None:
     """Operands of different shapes have `most` axes at most."""
     shapes = [LEFT.of(view).shape, SECOND.of(view).shape]
     rank = max(map(len, shapes))
-    return "" if shapes[0] == shapes[1] or rank <= most else f"its inputs differ in shape and have {rank} dimensions"
+    return None if shapes[0] == shapes[1] or rank <= most else f"its inputs differ in shape and have {rank} dimensions"
 
 
 @condition
-def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Condition]) -> str:
+def all_inputs(view: OperatorView, condition: Callable[[KernelOperand], Condition]) -> Objection | None:
     """A condition that holds for every input."""
     operands = (KernelOperand(position, f"input {position}") for position in range(len(view.operator.inputs)))
-    return next(filter(None, (condition(operand)(view) for operand in operands)), "")
+    return next(filter(None, (condition(operand)(view) for operand in operands)), None)
 
 
 @condition
-def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand, more: int = 0) -> str:
+def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand, more: int = 0) -> Objection | None:
     """A constant axis is one of the data's; `more` allows further ones behind the last.
 
     Raises Unpredictable where the file holds fewer int32 than the kernel reads.
@@ -436,21 +433,21 @@ def axis_within(view: OperatorView, operand: KernelOperand, data: KernelOperand,
         raise Unpredictable(f"{operand.title} has {count} bytes; {4 * prod(stored_axes.shape)} are read")
     axes = axes or ()
     bad = [int(axis) for axis in axes if not -rank - more <= axis < rank + more]
-    return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else ""
+    return f"axis {bad[0]} of {data.title}, which has {rank} dimensions" if bad else None
 
 
-def reduced_axes(view: OperatorView) -> str:
+def reduced_axes(view: OperatorView) -> Objection | None:
     """Constant axes of a reduction are the input's; a scalar has none to look at."""
-    return axis_within(AXIS, DATA)(view) if DATA.of(view).shape else ""
+    return axis_within(AXIS, DATA)(view) if DATA.of(view).shape else None
 
 
-def falling(view: OperatorView) -> str:
+def falling(view: OperatorView) -> Objection | None:
     """The slope of a leaky ReLU is not negative."""
     slope = view.operator.options.get("alpha", 0.0)
-    return f"its alpha is {slope:g}; 0 and more are taken" if isinstance(slope, float) and slope < 0 else ""
+    return f"its alpha is {slope:g}; 0 and more are taken" if isinstance(slope, float) and slope < 0 else None
 
 
-def few_axes(view: OperatorView) -> str:
+def few_axes(view: OperatorView) -> Objection | None:
     """Axes of a reduction that fit int[2], and a rank that fits int[5] (K/reduce_common.cc of 2025-08-05:32)."""
     data, output, axes = DATA.of(view).shape, OUTPUT.of(view).shape, view.input(1)
     apart = len(data) - len(output)
@@ -460,13 +457,13 @@ def few_axes(view: OperatorView) -> str:
         count = prod(axes.shape) if numbers is None else len({int(axis) % max(len(data), 1) for axis in numbers})
     if count > 2:
         return f"{count} axes are written into an array of 2 on the stack"
-    return f"the indices of {len(data)} axes are written into an array of 5 on the stack" if len(data) > 5 else ""
+    return f"the indices of {len(data)} axes are written into an array of 5 on the stack" if len(data) > 5 else None
 
 
-def centred(view: OperatorView) -> str:
+def centred(view: OperatorView) -> Objection | None:
     """Pixels are those nearest to the corner of a pixel; half_pixel_centers asks for others."""
     if not view.option("half_pixel_centers"):
-        return ""
+        return None
     aligned = bool(view.option("align_corners"))
     for before, after in zip(DATA.of(view).shape[1:3], OUTPUT.of(view).shape[1:3], strict=False):
         asked, given_ = (
@@ -474,7 +471,7 @@ def centred(view: OperatorView) -> str:
         )
         if asked != given_:
             return "half_pixel_centers is not looked at"
-    return ""
+    return None
 
 
 def nearest(pixel: int, before: int, after: int, offset: float, *, aligned: bool) -> int:
@@ -484,15 +481,15 @@ def nearest(pixel: int, before: int, after: int, offset: float, *, aligned: bool
     return max(0, min(floor(source + 0.5 if aligned else source), before - 1))
 
 
-def contiguous(view: OperatorView) -> str:
+def contiguous(view: OperatorView) -> Objection | None:
     """Constant axes stand beside each other."""
     rank = len(DATA.of(view).shape)
     axes = sorted(int(axis) % max(rank, 1) for axis in numbers_of(view, AXIS.of(view), "INT32") or ())
     apart = any(left + 1 != right for left, right in pairwise(axes))
-    return f"axes {axes} do not stand beside each other" if apart else ""
+    return f"axes {axes} do not stand beside each other" if apart else None
 
 
-def broadcast_to_shape(view: OperatorView) -> str:
+def broadcast_to_shape(view: OperatorView) -> Objection | None:
     """Shapes of BROADCAST_TO and its constant fit (K/broadcast_to.cc:34)."""
     data, sizes, output = DATA.of(view).shape, SIZES.of(view), OUTPUT.of(view).shape
     wanted = numbers_of(view, sizes)
@@ -501,63 +498,65 @@ def broadcast_to_shape(view: OperatorView) -> str:
     if len(data) > len(output) or len(output) > 5:
         return f"its input has {len(data)} dimensions and its output {len(output)}; 5 are the most"
     if wanted is None:
-        return ""
+        return None
     fits = all(size in (1, want) for size, want in zip(reversed(data), reversed(wanted), strict=False))
     exact = tuple(map(int, wanted)) == output
-    return "" if fits and exact else f"{list(data)} does not become {list(output)} by the size {list(map(int, wanted))}"
+    return (
+        None if fits and exact else f"{list(data)} does not become {list(output)} by the size {list(map(int, wanted))}"
+    )
 
 
-def blocks_fit(view: OperatorView) -> str:
+def blocks_fit(view: OperatorView) -> Objection | None:
     """A block size above 0 divides what DEPTH_TO_SPACE takes apart."""
     size, depth = view.option("block_size"), (*DATA.of(view).shape, 0)[3]
     if size < 1:
         return f"its block size is {size}; at least 1 is taken"
-    return "" if depth % (size * size) == 0 else f"{depth} channels are no multiple of {size} times {size}"
+    return None if depth % (size * size) == 0 else f"{depth} channels are no multiple of {size} times {size}"
 
 
-def planes_fit(view: OperatorView) -> str:
+def planes_fit(view: OperatorView) -> Objection | None:
     """A block size divides the plane that SPACE_TO_DEPTH takes apart. Raises Unpredictable for a size of 0."""
     size, plane = view.option("block_size"), DATA.of(view).shape[1:3]
     if size == 0:
         raise Unpredictable("a block size of 0, by which the kernel divides")
-    return "" if all(length % size == 0 for length in plane) else f"{list(plane)} is no multiple of the block {size}"
+    return None if all(length % size == 0 for length in plane) else f"{list(plane)} is no multiple of the block {size}"
 
 
-def update_fits(view: OperatorView) -> str:
+def update_fits(view: OperatorView) -> Objection | None:
     """Indices and update of DYNAMIC_UPDATE_SLICE fit its operand (K/dynamic_update_slice.cc:153-161)."""
     data, update, indices = (operand.of(view).shape for operand in (LEFT, SECOND, THIRD))
     if len(indices) != 1 or indices[0] != len(data):
         return f"its indices have shape {list(indices)} for {len(data)} dimensions"
     fits = len(update) == len(data) and all(part <= whole for part, whole in zip(update, data, strict=True))
-    return "" if fits else f"its update of shape {list(update)} does not fit into {list(data)}"
+    return None if fits else f"its update of shape {list(update)} does not fit into {list(data)}"
 
 
-def embedding_fits(view: OperatorView) -> str:
+def embedding_fits(view: OperatorView) -> Objection | None:
     """The output of EMBEDDING_LOOKUP holds a row for every index (K/embedding_lookup.cc:98-112)."""
     rows, table, output = (operand.of(view) for operand in (LEFT, SECOND, OUTPUT))
     if min(output.shape, default=0) < 0:
-        return ""
+        return None
     if len(output.shape) < len(table.shape):
         return f"its output has {len(output.shape)} dimensions, fewer than its table"
     needed = prod((*rows.shape[:1], *table.shape[1:], *output.shape[len(table.shape) :]))
-    return "" if needed <= prod(output.shape) else f"its output of shape {list(output.shape)} does not hold {needed}"
+    return None if needed <= prod(output.shape) else f"its output of shape {list(output.shape)} does not hold {needed}"
 
 
-def packed(view: OperatorView) -> str:
+def packed(view: OperatorView) -> Objection | None:
     """PACK reads as many inputs as its options say. Raises Unpredictable where they are not there."""
     for position in range(view.option("values_count")):
         KernelOperand(position, f"input {position}").of(view)
-    return ""
+    return None
 
 
-def rows_within(view: OperatorView) -> str:
+def rows_within(view: OperatorView) -> Objection | None:
     """Constant indices of EMBEDDING_LOOKUP are rows of its table."""
     rows = SECOND.of(view).shape[0]
     bad = [int(row) for row in numbers_of(view, LEFT.of(view)) or () if not 0 <= row < rows]
-    return f"index {bad[0]} of a table with {rows} rows" if bad else ""
+    return f"index {bad[0]} of a table with {rows} rows" if bad else None
 
 
-def expanded(view: OperatorView) -> str:
+def expanded(view: OperatorView) -> Objection | None:
     """A constant axis of EXPAND_DIMS, and the output with one size of 1 more (K/expand_dims.cc:55)."""
     axis, data, output = AXIS.of(view), DATA.of(view).shape, OUTPUT.of(view).shape
     values = numbers_of(view, axis)
@@ -567,10 +566,10 @@ def expanded(view: OperatorView) -> str:
     if position > len(data):
         return f"axis {position} is beyond its {len(data)} dimensions"
     wanted = (*data[: max(position, 0)], *([1] if position >= 0 else []), *data[max(position, 0) :])
-    return "" if output == wanted else f"its output has shape {list(output)}; {list(wanted)} is taken"
+    return None if output == wanted else f"its output has shape {list(output)}; {list(wanted)} is taken"
 
 
-def filled(view: OperatorView) -> str:
+def filled(view: OperatorView) -> Objection | None:
     """Sizes of FILL are constants, and those of its output (K/fill.cc:41)."""
     sizes, output = LEFT.of(view), OUTPUT.of(view).shape
     if len(sizes.shape) != 1 or sizes.shape[0] != len(output):
@@ -579,10 +578,10 @@ def filled(view: OperatorView) -> str:
         return f"its sizes are {sizes.elem_type}; INT8, INT16, INT32 or INT64 is taken"
     values = numbers_of(view, sizes)
     text = f"its output has shape {list(output)}; the sizes are {list(values or ())}"
-    return "" if values is None or tuple(map(int, values)) == output else text
+    return None if values is None or tuple(map(int, values)) == output else text
 
 
-def gathered(view: OperatorView) -> str:
+def gathered(view: OperatorView) -> Objection | None:
     """Axis and batches of GATHER lie within its operands (K/gather.cc:143-159)."""
     data, indices = DATA.of(view).shape, INDICES.of(view).shape
     axis, batches = view.option("axis"), view.option("batch_dims")
@@ -592,25 +591,25 @@ def gathered(view: OperatorView) -> str:
         return f"axis {view.option('axis')} of an input with {len(data)} dimensions"
     within = 0 <= batches <= axis and batches < len(data) and batches <= len(indices)
     alike = within and data[:batches] == indices[:batches]
-    return "" if alike else f"{view.option('batch_dims')} batch dimensions of {list(data)} and {list(indices)}"
+    return None if alike else f"{view.option('batch_dims')} batch dimensions of {list(data)} and {list(indices)}"
 
 
-def gathered_points(view: OperatorView) -> str:
+def gathered_points(view: OperatorView) -> Objection | None:
     """Each index of GATHER_ND names at most 5 axes, all of its input (K/gather_nd.cc:65-84)."""
     data, indices = DATA.of(view).shape, INDICES.of(view).shape
     if not data or not indices:
         return "its input or its indices have no dimensions"
     depth = indices[-1]
-    return "" if depth <= min(len(data), 5) else f"an index names {depth} axes of {len(data)}; 5 are the most"
+    return None if depth <= min(len(data), 5) else f"an index names {depth} axes of {len(data)}; 5 are the most"
 
 
-def squeezed(view: OperatorView) -> str:
+def squeezed(view: OperatorView) -> Objection | None:
     """Axes of SQUEEZE are the input's and of size 1 (K/squeeze.cc:74)."""
     shape = DATA.of(view).shape
     for axis in _squeezed_axes(view):
         if not -len(shape) <= axis < len(shape) or shape[axis] != 1:
             return f"axis {axis} of shape {list(shape)} does not have size 1"
-    return ""
+    return None
 
 
 def _squeezed_axes(view: OperatorView) -> tuple[int, ...]:
@@ -618,24 +617,24 @@ def _squeezed_axes(view: OperatorView) -> tuple[int, ...]:
     return tuple(int(axis) for axis in axes) if isinstance(axes, (list, tuple)) else ()
 
 
-def squeezed_output(view: OperatorView) -> str:
+def squeezed_output(view: OperatorView) -> Objection | None:
     """What SQUEEZE leaves is no larger than the output's sizes (K/squeeze.cc:83)."""
     shape, output = DATA.of(view).shape, OUTPUT.of(view).shape
     axes = {axis % len(shape) for axis in _squeezed_axes(view)} if shape else set()
     left = [size for axis, size in enumerate(shape) if not (axis in axes or (not axes and size == 1))]
     pairs = zip_longest(left, output, fillvalue=None)
     bad = any(size is not None and (room is None or room < size) for size, room in pairs)
-    return f"its output has shape {list(output)}; {left} is taken" if bad else ""
+    return f"its output has shape {list(output)}; {left} is taken" if bad else None
 
 
-def same_bytes(view: OperatorView) -> str:
+def same_bytes(view: OperatorView) -> Objection | None:
     """Input and output have as many bytes."""
     sizes = [prod(tensor.shape) * BITS.get(tensor.elem_type, 0) for tensor in (DATA.of(view), OUTPUT.of(view))]
     text = f"its input has {sizes[0] // 8} bytes and its output {sizes[1] // 8}"
-    return "" if sizes[0] == sizes[1] else text
+    return None if sizes[0] == sizes[1] else text
 
 
-def same_elements(view: OperatorView) -> str:
+def same_elements(view: OperatorView) -> Objection | None:
     """RESHAPE keeps the number of elements; one size may be -1 (K/reshape_common.cc:56-78)."""
     data, shape = DATA.of(view).shape, OUTPUT.of(view).shape
     if len(view.operator.inputs) == 1 and shape == (0,):
@@ -644,27 +643,27 @@ def same_elements(view: OperatorView) -> str:
         return f"its output has shape {list(shape)}; one size is worked out at most"
     rest = prod(size for size in shape if size != -1)
     fits = prod(data) == rest if -1 not in shape else rest != 0 and prod(data) % rest == 0
-    return "" if fits else f"{list(data)} and {list(shape)} have different numbers of elements"
+    return None if fits else f"{list(data)} and {list(shape)} have different numbers of elements"
 
 
-def aligned_once(view: OperatorView) -> str:
+def aligned_once(view: OperatorView) -> Objection | None:
     """Corners or centers are aligned, not both."""
     both = view.option("half_pixel_centers") and view.option("align_corners")
-    return "half_pixel_centers and align_corners are both set" if both else ""
+    return "half_pixel_centers and align_corners are both set" if both else None
 
 
-def two_sizes(view: OperatorView) -> str:
+def two_sizes(view: OperatorView) -> Objection | None:
     """The size has two elements."""
     shape = SIZES.of(view).shape
-    return "" if shape[:1] == (2,) else f"its size has shape {list(shape)}; [2] alone is taken"
+    return None if shape[:1] == (2,) else f"its size has shape {list(shape)}; [2] alone is taken"
 
 
-def selected_shapes(view: OperatorView) -> str:
+def selected_shapes(view: OperatorView) -> Objection | None:
     """Shapes of SELECT_V2 broadcast to that of its output (K/select.cc:46)."""
     shapes = [operand.of(view).shape for operand in (LEFT, SECOND, THIRD)]
     output = OUTPUT.of(view).shape
     if shapes[0] == shapes[1] == shapes[2] or all(prod(shape) == 1 for shape in (*shapes, output)):
-        return ""
+        return None
     rank = max(map(len, shapes))
     wanted = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -672,17 +671,17 @@ def selected_shapes(view: OperatorView) -> str:
         if any(size not in (1, largest) for size in sizes):
             return f"shapes {', '.join(str(list(shape)) for shape in shapes)} do not fit together"
         wanted.append(largest)
-    return "" if output == tuple(wanted) else f"its output has shape {list(output)}; {wanted} is taken"
+    return None if output == tuple(wanted) else f"its output has shape {list(output)}; {wanted} is taken"
 
 
-def selected_ranks(view: OperatorView) -> str:
+def selected_ranks(view: OperatorView) -> Objection | None:
     """Operands of different shapes have five axes at most (BroadcastSelect5DSlow)."""
     shapes = [operand.of(view).shape for operand in (LEFT, SECOND, THIRD)]
     deep = max(map(len, shapes)) > 5 and not shapes[0] == shapes[1] == shapes[2]
-    return f"its inputs differ in shape and have {max(map(len, shapes))} dimensions" if deep else ""
+    return f"its inputs differ in shape and have {max(map(len, shapes))} dimensions" if deep else None
 
 
-def strided(view: OperatorView) -> str:
+def strided(view: OperatorView) -> Objection | None:
     """The output of STRIDED_SLICE has the sizes that its constants give (K/strided_slice_common.cc:92).
 
     The kernel knows neither ellipsis nor new axes, and reads as many int32 of each constant as the input has axes.
@@ -705,7 +704,7 @@ def strided(view: OperatorView) -> str:
     unread = next((name for name in ("ellipsis_mask", "new_axis_mask") if view.option(name)), "")
     more = f", and the kernel does not read {unread}" if unread else ""
     fits = output[: len(wanted)] == tuple(wanted) and len(output) == len(wanted)
-    return "" if fits else f"its output has shape {list(output)}; {wanted} is taken{more}"
+    return None if fits else f"its output has shape {list(output)}; {wanted} is taken{more}"
 
 
 def _strided_length(view: OperatorView, axis: int, bounds: tuple[int, int, int], size: int) -> int:
@@ -724,12 +723,12 @@ def _strided_length(view: OperatorView, axis: int, bounds: tuple[int, int, int],
     return max(-((begin - end) // step), 0)
 
 
-def subgraphs_of_if(view: OperatorView) -> str:
+def subgraphs_of_if(view: OperatorView) -> Objection | None:
     """The subgraphs of IF are there, and the first takes and gives as much as the operator (K/if.cc:74-83)."""
     return _subgraph(view, "then_subgraph_index", 1) or _subgraph(view, "else_subgraph_index", None)
 
 
-def subgraphs_of_while(view: OperatorView) -> str:
+def subgraphs_of_while(view: OperatorView) -> Objection | None:
     """The subgraphs of WHILE take and give as much as the operator (K/while.cc:60-72)."""
     ends = len(view.operator.inputs), len(view.operator.outputs)
     if ends[0] != ends[1]:
@@ -737,32 +736,32 @@ def subgraphs_of_while(view: OperatorView) -> str:
     return _subgraph(view, "cond_subgraph_index", 0, gives=False) or _subgraph(view, "body_subgraph_index", 0)
 
 
-def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool = True) -> str:
+def _subgraph(view: OperatorView, option: str, first: int | None, *, gives: bool = True) -> Objection | None:
     """What is wrong with a subgraph that takes the inputs from `first` on; None where its ends are not compared."""
     index = view.option(option)
     if not 0 <= index < len(view.model.subgraphs):
         return f"{option} is {index} of {len(view.model.subgraphs)} subgraphs"
     if first is None:
-        return ""
+        return None
     body = view.model.subgraphs[index]
     taken, given_out = len(view.operator.inputs) - first, len(view.operator.outputs)
     alike = len(body.inputs) == taken and (not gives or len(body.outputs) == given_out)
     ends = f"{len(body.inputs)} inputs and {len(body.outputs)} outputs"
-    return "" if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {given_out}"
+    return None if alike else f"subgraph {index} has {ends}; the operator hands on {taken} and takes {given_out}"
 
 
 @condition
-def any_zero(view: OperatorView, operand: KernelOperand) -> str:
+def any_zero(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """No value of a constant is 0."""
     zero = 0 in (numbers_of(view, operand.of(view)) or ())
-    return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else ""
+    return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else None
 
 
-def quantized_pairs(view: OperatorView) -> str:
+def quantized_pairs(view: OperatorView) -> Objection | None:
     """Input and output of QUANTIZE are a pair that its Eval knows (K/quantize_common.cc:99-232)."""
     kinds = DATA.of(view).elem_type, OUTPUT.of(view).elem_type
     known = QUANTIZED_PAIRS.get(kinds[0], ())
-    return "" if kinds[1] in known else f"it makes {kinds[1]} of {kinds[0]}; {listed(known)} for {kinds[0]}"
+    return None if kinds[1] in known else f"it makes {kinds[1]} of {kinds[0]}; {listed(known)} for {kinds[0]}"
 
 
 QUANTIZED_PAIRS = {
@@ -775,27 +774,27 @@ QUANTIZED_PAIRS = {
 """Outputs of QUANTIZE by input."""
 
 
-def one_scale(view: OperatorView) -> str:
+def one_scale(view: OperatorView) -> Objection | None:
     """The output has one scale."""
     stored = OUTPUT.of(view).quantization
     count = len(stored.scales) if stored else 0
-    return "" if count == 1 else f"its output has {count} scales; 1 alone is taken"
+    return None if count == 1 else f"its output has {count} scales; 1 alone is taken"
 
 
-def padded_axes(view: OperatorView) -> str:
+def padded_axes(view: OperatorView) -> Objection | None:
     """The paddings of MIRROR_PAD have a row for each axis."""
     rows, rank = SECOND.of(view).shape, len(DATA.of(view).shape)
-    return "" if len(rows) == 2 and rows[0] == rank else f"its paddings have shape {list(rows)} for {rank} dimensions"
+    return None if len(rows) == 2 and rows[0] == rank else f"its paddings have shape {list(rows)} for {rank} dimensions"
 
 
-def image_mean(view: OperatorView) -> str:
+def image_mean(view: OperatorView) -> Objection | None:
     """The mean of an image's rows and columns leaves one of each (lite/kernels/internal/reference/reduce.h:352)."""
     data, axes, output = DATA.of(view), numbers_of(view, AXIS.of(view), "INT32"), OUTPUT.of(view).shape
     image = data.elem_type == "FLOAT32" and len(data.shape) == 4 and view.option("keep_dims")
     if not image or axes is None or sorted(axes) != [1, 2]:
-        return ""
+        return None
     extended = (1,) * (4 - len(output)) + output
-    return "" if len(output) <= 4 and extended[1:3] == (1, 1) else f"its output has shape {list(output)}"
+    return None if len(output) <= 4 and extended[1:3] == (1, 1) else f"its output has shape {list(output)}"
 
 
 PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG

@@ -42,7 +42,7 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     asked_since,
     type_until,
 )
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, OfLayer
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, int16_points, not_yet, other_type
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, as_many_elements
 from onnxlint_cmsis.runtimes.tflm.windows import activation_dims
@@ -52,10 +52,10 @@ INT32_SUMS = "2023-03-30"
 """Day from which ADD takes int32 (pull request 1847)."""
 
 
-def differing(view: OperatorView) -> str:
+def differing(view: OperatorView) -> Objection | None:
     """Operands of different shapes."""
     shapes = LEFT.of(view).shape, SECOND.of(view).shape
-    return f"the shapes differ, {list(shapes[0])} and {list(shapes[1])}" if shapes[0] != shapes[1] else ""
+    return f"the shapes differ, {list(shapes[0])} and {list(shapes[1])}" if shapes[0] != shapes[1] else None
 
 
 def _pairs(float_at: str, broadcast_at: str) -> tuple[KernelLimit, ...]:
@@ -119,18 +119,18 @@ def prepare_pair(entry: str, p: Preparation) -> None:
     p.runs(f"arm_{entry}_{kind}", KernelCall(f"{entry}_{kind}", left, right, output))
 
 
-def unequal_steps(view: OperatorView) -> str:
+def unequal_steps(view: OperatorView) -> Objection | None:
     """Inputs in other steps than the output."""
     steps = [operand.of(view).quantization for operand in (LEFT, SECOND, OUTPUT)]
     text = "the kernel compares stored values, and scales or zero-points of inputs and output differ"
-    return text if any(step != steps[2] for step in steps) else ""
+    return text if any(step != steps[2] for step in steps) else None
 
 
-def taken_for_one_value(view: OperatorView) -> str:
+def taken_for_one_value(view: OperatorView) -> Objection | None:
     """Ranks other than 2 to 4."""
     text = "the kernel takes a shape of another rank than 2 to 4 for a single value"
     ranks = [len(operand.of(view).shape) for operand in (LEFT, SECOND, OUTPUT)]
-    return "" if all(2 <= rank <= 4 for rank in ranks) else text
+    return None if all(2 <= rank <= 4 for rank in ranks) else text
 
 
 _EXTREMES_SINCE, _ANY_RANK = "2025-02-05", "2026-05-27"

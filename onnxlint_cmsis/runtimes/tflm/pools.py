@@ -36,7 +36,7 @@ from onnxlint_cmsis.runtimes.tflm.reference_checks import (
     asked_since,
     int16_until,
 )
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import dims, images, in_float, same, slide
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 
@@ -48,21 +48,21 @@ POOL_CHECKS = "2025-04-04"
 """Day from which pools check scales."""
 
 
-def pooled_scales(view: OperatorView) -> str:
+def pooled_scales(view: OperatorView) -> Objection | None:
     """Input and output have one scale, to a millionth."""
     scales = scale(DATA.of(view)), scale(OUTPUT.of(view))
     near = single(abs(scales[0] - scales[1])) <= 1.0e-6
-    return "" if near else f"its input has scale {scales[0]:g} and its output {scales[1]:g}"
+    return None if near else f"its input has scale {scales[0]:g} and its output {scales[1]:g}"
 
 
 pooled_points = same("zero-point", zero_point, DATA, OUTPUT)
 """Input and output have one zero-point."""
 
 
-def first_image(view: OperatorView) -> str:
+def first_image(view: OperatorView) -> Objection | None:
     """A batch."""
     batch = DATA.of(view).shape[0]
-    return f"only the first of {batch} images is pooled" if batch > 1 else ""
+    return f"only the first of {batch} images is pooled" if batch > 1 else None
 
 
 _UNEQUAL = OfLayer("input and output have different scales or zero-points", (Cause.UNEQUAL_SCALES,))
@@ -110,17 +110,17 @@ def prepare_pool(stem: str, p: Preparation) -> None:
 
 
 @condition
-def near(view: OperatorView, divisor: int) -> str:
+def near(view: OperatorView, divisor: int) -> Objection | None:
     """The output's scale is 1 / `divisor`, to a thousandth of it."""
     step = scale(OUTPUT.of(view))
     exact = abs(step - 1 / divisor) <= single(0.001) / divisor
-    return "" if exact else f"its output has scale {step:g}; 1/{divisor} is taken"
+    return None if exact else f"its output has scale {step:g}; 1/{divisor} is taken"
 
 
-def one_in_256(view: OperatorView) -> str:
+def one_in_256(view: OperatorView) -> Objection | None:
     """The output's scale is 1/256."""
     step = scale(OUTPUT.of(view))
-    return "" if step == 1 / 256 else f"its output has scale {step:.9g}; 1/256 is taken"
+    return None if step == 1 / 256 else f"its output has scale {step:.9g}; 1/256 is taken"
 
 
 SOFTMAX_OUTPUT = OfLayer(
@@ -148,11 +148,11 @@ SOFTMAX_STEPS = in_file(
 """CalculateSoftmaxParams, by the types of input and output."""
 
 
-def types_together(view: OperatorView) -> str:
+def types_together(view: OperatorView) -> Objection | None:
     """Input and output have one type, or int8 becomes int16."""
     kinds = DATA.of(view).elem_type, OUTPUT.of(view).elem_type
     together = kinds[0] == kinds[1] or kinds == ("INT8", "INT16")
-    return "" if together else f"its input is {kinds[0]} and its output {kinds[1]}; they are not taken together"
+    return None if together else f"its input is {kinds[0]} and its output {kinds[1]}; they are not taken together"
 
 
 SOFTMAX = in_file(

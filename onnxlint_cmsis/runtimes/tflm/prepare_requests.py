@@ -10,24 +10,24 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import SCRATCH_AXES
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection
 
 IN_PREPARE = (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.ABORTS_PREPARE, KernelOutcome.HALTS_PREPARE)
 
 
-def broken(view: OperatorView, limit: KernelLimit, revision: TflmRevision) -> str:
-    """What an operator has that a limit does not allow in a revision; empty where it is kept, or not there yet.
+def broken(view: OperatorView, limit: KernelLimit, revision: TflmRevision) -> Objection | None:
+    """What an operator has that a limit does not allow in a revision; None where it is kept, or not there yet.
 
     Raises Unpredictable where the kernel reads what is not there.
     """
-    return limit.condition(view) if holds(revision, limit.since, limit.until) else ""
+    return limit.condition(view) if holds(revision, limit.since, limit.until) else None
 
 
 def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
     """Write down what becomes of an operator that breaks a limit. Raises Refused where Prepare returns an error."""
     for limit in limits:
         stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE
-        text = "" if p.fails and stage is Stage.INVOKE else broken(p.view, limit, p.build.revision)
+        text = None if p.fails and stage is Stage.INVOKE else broken(p.view, limit, p.build.revision)
         if not text:
             continue
         advice = f"; {limit.advice}" if limit.advice else ""

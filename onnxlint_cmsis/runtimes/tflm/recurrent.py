@@ -20,7 +20,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, INTEGER, OperatorView, scale
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import REFERENCE, Row, asked_since, checks
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, Objection, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, in_float
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 
@@ -36,19 +36,19 @@ TIMES, BIAS, STATE = (
 HIDDEN, CELL = KernelOperand(18, "its hidden state"), KernelOperand(19, "its cell state")
 
 
-def readable_svdf(view: OperatorView) -> str:
+def readable_svdf(view: OperatorView) -> Objection | None:
     """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there."""
     if min(len(operand.of(view).shape) for operand in (DATA, FILTER, TIMES)) < 2 or view.option("rank") < 1:
         raise Unpredictable("an SVDF whose inputs have fewer than two dimensions, or whose rank is 0")
-    return ""
+    return None
 
 
-def bias_scale(view: OperatorView) -> str:
+def bias_scale(view: OperatorView) -> Objection | None:
     """The bias has the scale of state times weights. Raises Unpredictable without a bias."""
     if view.input(3) is None:
         raise Unpredictable("an SVDF without a bias: the kernel reads the scale of one that is not there")
     step, wanted = scale(BIAS.of(view)), scale(STATE.of(view)) * scale(TIMES.of(view))
-    return "" if abs(step - wanted) < 1e-5 else f"its bias has scale {step:g}; {wanted:g} is taken"
+    return None if abs(step - wanted) < 1e-5 else f"its bias has scale {step:g}; {wanted:g} is taken"
 
 
 def _svdf_rows(file: str, first: int) -> tuple[KernelLimit, ...]:
@@ -107,19 +107,19 @@ def prepare_svdf(p: Preparation) -> None:
 
 
 @condition
-def constants(view: OperatorView, *positions: int) -> str:
+def constants(view: OperatorView, *positions: int) -> Objection | None:
     """The file holds some inputs."""
     computed = [position for position in positions if not view.constant(view.input(position))]
-    return f"input {computed[0]} is computed; a constant alone is taken" if computed else ""
+    return f"input {computed[0]} is computed; a constant alone is taken" if computed else None
 
 
 @condition
-def readable_lstm(view: OperatorView, *operands: KernelOperand) -> str:
+def readable_lstm(view: OperatorView, *operands: KernelOperand) -> Objection | None:
     """Shapes that the kernel reads unseen. Raises Unpredictable where a size is not there."""
     shapes = [operand.of(view).shape for operand in operands]
     if min(map(len, shapes)) < 2:
         raise Unpredictable(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} of input and hidden state")
-    return ""
+    return None
 
 
 LSTM = in_file(

@@ -118,7 +118,15 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, single
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import WORD
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    Condition,
+    KernelLimit,
+    KernelOperand,
+    KernelOutcome,
+    Objection,
+    OfLayer,
+    condition,
+)
 
 REFERENCE = KernelOutcome.REFERENCE
 Row = KernelLimit
@@ -142,12 +150,12 @@ def asked_since(day: str, *limits: KernelLimit) -> tuple[KernelLimit, ...]:
 
 
 @condition
-def unread(view: OperatorView, rule: Condition) -> str:
+def unread(view: OperatorView, rule: Condition) -> Objection | None:
     """The condition, of a revision without the check. Raises Unpredictable where it is broken."""
     text = rule(view)
     if text:
         raise Unpredictable(f"{text}, which this revision does not check")
-    return ""
+    return None
 
 
 def checks(
@@ -265,7 +273,7 @@ def _told_since(day: str, limit: KernelLimit) -> tuple[KernelLimit, ...]:
 
 
 @condition
-def _unwritten(view: OperatorView, rule: Condition) -> str:
+def _unwritten(view: OperatorView, rule: Condition) -> Objection | None:
     text = rule(view)
     return text and f"{text}, and the output is never written"
 
@@ -679,27 +687,27 @@ def _decodes(view: OperatorView) -> tuple[bytes, ...]:
     return tuple(bytes(view.model.data[span.offset : span.offset + min(span.length, 2)]) for span in spans)
 
 
-def paired(view: OperatorView) -> str:
+def paired(view: OperatorView) -> Objection | None:
     """Two inputs for each output."""
     inputs_, outputs_ = len(view.operator.inputs), len(view.operator.outputs)
     text = f"it has {inputs_} inputs and {outputs_} outputs; two inputs for each output are taken"
-    return "" if outputs_ and inputs_ == 2 * outputs_ else text
+    return None if outputs_ and inputs_ == 2 * outputs_ else text
 
 
-def encoded_constants(view: OperatorView) -> str:
+def encoded_constants(view: OperatorView) -> Objection | None:
     """The file holds every input."""
     tensors = map(view.input, range(len(view.operator.inputs)))
-    return "" if all(map(view.constant, tensors)) else "an input is computed; constants alone are taken"
+    return None if all(map(view.constant, tensors)) else "an input is computed; constants alone are taken"
 
 
-def known_decoding(view: OperatorView) -> str:
+def known_decoding(view: OperatorView) -> Objection | None:
     """Every pair is of version 1 and of a kind that the kernel decodes."""
     heads = _decodes(view)
     if any(len(head) < 2 for head in heads):
         raise Unpredictable("the table of a decoding has less than the 16 bytes that the kernel reads")
     bad = [head for head in heads if head[1] != 1 or head[0] not in DECODE_STATES]
     if not bad:
-        return ""
+        return None
     return f"its decoding is of kind {bad[0][0]} and version {bad[0][1]}; kinds 0, 1 and 2 of version 1 are taken"
 
 

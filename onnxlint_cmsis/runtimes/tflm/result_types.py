@@ -10,41 +10,41 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection, condition
 
 PAST_END = "past the end of its output"
 
 
 @condition
-def type_of_input(view: OperatorView, position: int) -> str:
+def type_of_input(view: OperatorView, position: int) -> Objection | None:
     """Outputs have the type of an input, which is the one that the kernel writes."""
     data = view.input(position)
-    return _written(view, data.elem_type, f"'{data.name}' is {data.elem_type}") if data else ""
+    return _written(view, data.elem_type, f"'{data.name}' is {data.elem_type}") if data else None
 
 
-def type_bool(view: OperatorView) -> str:
+def type_bool(view: OperatorView) -> Objection | None:
     """Outputs are BOOL, which is what the kernel writes."""
     return _written(view, "BOOL", "the kernel writes BOOL")
 
 
-def _written(view: OperatorView, kind: str, why: str) -> str:
+def _written(view: OperatorView, kind: str, why: str) -> Objection | None:
     outputs = (view.output(position) for position in range(len(view.operator.outputs)))
     bad = next((output for output in outputs if output and output.elem_type != kind), None)
     if bad is None:
-        return ""
+        return None
     does = "" if kind == "BOOL" else f"; the kernel writes {kind}"
     past = f", {PAST_END}" if BITS.get(kind, 0) > BITS.get(bad.elem_type, 0) else ""
     return f"{why} and its output '{bad.name}' is {bad.elem_type}{does}{past}"
 
 
 @condition
-def types_of_output(view: OperatorView, *positions: int) -> str:
+def types_of_output(view: OperatorView, *positions: int) -> Objection | None:
     """Inputs have the type of the output, which is the one that the kernel reads."""
     output = view.output()
     inputs = (view.input(position) for position in positions)
     bad = next((data for data in inputs if output and data and data.elem_type != output.elem_type), None)
     if output is None or bad is None:
-        return ""
+        return None
     wide = BITS.get(output.elem_type, 0) > BITS.get(bad.elem_type, 0)
     return (
         f"'{bad.name}' is {bad.elem_type} and its output '{output.name}' is {output.elem_type}; the kernel reads "

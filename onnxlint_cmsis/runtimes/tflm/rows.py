@@ -13,15 +13,17 @@ from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import K, Unpredictable
 
-Condition = Callable[[OperatorView], str]
-"""What an operator has that its kernel does not take, as a clause; empty where the kernel takes it.
+Objection = str
+"""What an operator has that its kernel does not take, as a clause."""
+Condition = Callable[[OperatorView], Objection | None]
+"""The objection of a kernel to an operator; None where it takes it.
 
 Raises Unpredictable where the kernel reads a tensor that is not there.
 """
 P = ParamSpec("P")
 
 
-def condition(rule: Callable[Concatenate[OperatorView, P], str]) -> Callable[P, Condition]:
+def condition(rule: Callable[Concatenate[OperatorView, P], Objection | None]) -> Callable[P, Condition]:
     """A condition with arguments beside the operator: operands, types."""
     return lambda *args, **more: lambda view: rule(view, *args, **more)
 

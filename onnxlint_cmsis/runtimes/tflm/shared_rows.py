@@ -26,7 +26,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.reference_checks import INT16_POINT, REFERENCE, Row, asked_since
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, window
 
 ACTIVATIONS = ("FLOAT32", "INT16", "INT8")
@@ -84,11 +84,11 @@ def int16_points(first: int, *operands: KernelOperand, by: KernelOperand = DATA)
 
 
 @condition
-def in_pairs(view: OperatorView, data: KernelOperand, *pairs: tuple[str, str], alike: bool = False) -> str:
+def in_pairs(view: OperatorView, data: KernelOperand, *pairs: tuple[str, str], alike: bool = False) -> Objection | None:
     """Input and filter have types that go together; `alike` where one type for both does too."""
     types = data.of(view).elem_type, FILTER.of(view).elem_type
     text = f"{data.title} is {types[0]} and its filter {types[1]}; hybrid models are not taken"
-    return "" if types in pairs or (alike and types[0] == types[1]) else text
+    return None if types in pairs or (alike and types[0] == types[1]) else text
 
 
 def weighted_types(
@@ -107,7 +107,7 @@ def weighted_types(
 
 
 @condition
-def images(view: OperatorView, *operands: KernelOperand) -> str:
+def images(view: OperatorView, *operands: KernelOperand) -> Objection | None:
     """Four sizes and a stride, which are read unseen. Raises Unpredictable where one is not there, or below 1."""
     for operand in operands:
         shape = operand.of(view).shape
@@ -116,15 +116,15 @@ def images(view: OperatorView, *operands: KernelOperand) -> str:
     for name in ("stride_h", "stride_w"):
         if view.option(name) < 1:
             raise Unpredictable(f"{name} is {view.option(name)}; at least 1 is allowed")
-    return ""
+    return None
 
 
 @condition
-def filter_scales(view: OperatorView, axis: int) -> str:
+def filter_scales(view: OperatorView, axis: int) -> Objection | None:
     """The filter has one scale, or one for each channel."""
     stored, shape = FILTER.of(view).quantization, FILTER.of(view).shape
     count = len(stored.scales) if stored else 0
-    return "" if count in (1, shape[axis]) else f"its filter of shape {list(shape)} has {count} scales"
+    return None if count in (1, shape[axis]) else f"its filter of shape {list(shape)} has {count} scales"
 
 
 as_many_points = equal(
@@ -134,11 +134,11 @@ as_many_points = equal(
 """The filter has a zero-point for each scale."""
 
 
-def offset_filter(view: OperatorView) -> str:
+def offset_filter(view: OperatorView) -> Objection | None:
     """A filter that is not symmetric, as the kernel takes it."""
     stored = FILTER.of(view).quantization
     point = next((point for point in stored.zero_points if point), 0) if stored else 0
-    return f"the kernel neither checks nor uses the zero-point of the weights, {point}" if point else ""
+    return f"the kernel neither checks nor uses the zero-point of the weights, {point}" if point else None
 
 
 def ignored_point(source: str, data: KernelOperand = DATA, layer: OfLayer = FILTER_POINT) -> KernelLimit:

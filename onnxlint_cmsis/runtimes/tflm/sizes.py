@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.operand_sizes import MisfitError, NotComputedError, Shape
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, condition
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection, condition
 
 PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
 HALTS, ABORTS = KernelOutcome.HALTS_INVOKE, KernelOutcome.ABORTS_INVOKE
@@ -78,7 +78,7 @@ class Sizes:
 
 
 @condition
-def as_computed(view: OperatorView, does: str, *, in_order: bool = False) -> str:
+def as_computed(view: OperatorView, does: str, *, in_order: bool = False) -> Objection | None:
     """Every output has the shape that its inputs make; `does` says what the kernel does else.
 
     `in_order` for kernels that write element after element: another shape of as many elements is as good, unless an
@@ -88,7 +88,7 @@ def as_computed(view: OperatorView, does: str, *, in_order: bool = False) -> str
     if sizes.misfit:
         return f"{sizes.misfit}; {does}"
     if in_order and not sizes.counts_differ and not sizes.read:
-        return ""
+        return None
     past = f", {PAST_END}" if does == BY_INPUTS and sizes.overrun else ""
     return sizes.text(f"; {does}{past}")
 
@@ -99,7 +99,7 @@ def stated_as_computed(view: OperatorView) -> str:
 
 
 @condition
-def as_many_elements(view: OperatorView, *types: str, same_rank: bool = False) -> str:
+def as_many_elements(view: OperatorView, *types: str, same_rank: bool = False) -> Objection | None:
     """Inputs of one shape, and of one of the types, make as many elements as the output has (MatchingElementsSize).
 
     `same_rank` for kernels that broadcast where one input has more ones in front.
@@ -108,33 +108,33 @@ def as_many_elements(view: OperatorView, *types: str, same_rank: bool = False) -
     sizes = Sizes(view)
     shapes = {tensor.shape if same_rank else tuple(dropwhile(lambda size: size == 1, tensor.shape)) for tensor in pair}
     alike = len(shapes) == 1 and pair[0].elem_type in types
-    return sizes.text("") if alike and sizes.counts_differ else ""
+    return sizes.text("") if alike and sizes.counts_differ else None
 
 
-def planned_product(view: OperatorView) -> str:
+def planned_product(view: OperatorView) -> Objection | None:
     """The output of BATCH_MATMUL has as many elements as its inputs make, and no fewer axes (ReshapeOutputTensor)."""
     sizes = Sizes(view)
     fewer = any(len(stated) < len(computed) for stated, computed in zip(sizes.stated, sizes.computed, strict=True))
-    return sizes.text("") if sizes.counts_differ or fewer else ""
+    return sizes.text("") if sizes.counts_differ or fewer else None
 
 
-def counted_bytes(view: OperatorView) -> str:
+def counted_bytes(view: OperatorView) -> Objection | None:
     """A result of the model has no more bytes than the file says, which is what the interpreter counts."""
     sizes = Sizes(view)
     if not sizes.overrun or not {*view.operator.outputs} & {*view.subgraph.outputs}:
-        return ""
+        return None
     return sizes.text("; Prepare writes these sizes, and `bytes` of the output stays that of the file")
 
 
-def rank_of_file(view: OperatorView) -> str:
+def rank_of_file(view: OperatorView) -> Objection | None:
     """The output has as many axes as its inputs make: Prepare writes their sizes in place of those of the file."""
     pair = Sizes(view).pair
     if pair is None or len(pair[1]) <= len(pair[0]):
-        return ""
+        return None
     return f"Prepare writes {len(pair[1])} sizes of its output into the room of {len(pair[0])}"
 
 
-def body_bytes(view: OperatorView) -> str:
+def body_bytes(view: OperatorView) -> Objection | None:
     """Tensors that IF and WHILE hand to a subgraph have as many bytes there (K/kernel_util.cc:150)."""
     subgraphs, operator = view.model.subgraphs, view.operator
     bodies = {option: subgraphs[index] for option, index in operator.bodies if 0 <= index < len(subgraphs)}
@@ -149,7 +149,7 @@ def body_bytes(view: OperatorView) -> str:
             pairs += zip(_tensors(body, body.outputs), given, strict=False)
     bad = next((pair for pair in pairs if tensor_bytes(pair[0]) != tensor_bytes(pair[1])), None)
     if bad is None:
-        return ""
+        return None
     sides = [f"'{tensor.name}' has {tensor_bytes(tensor)} bytes" for tensor in bad]
     return f"{sides[0]}, and {sides[1]}, into which they are copied"
 
@@ -158,13 +158,13 @@ def _tensors(subgraph: Subgraph, numbers: Iterable[int]) -> list[TfliteTensor]:
     return [subgraph.tensors[number] for number in numbers if number >= 0]
 
 
-def padding_point(view: OperatorView) -> str:
+def padding_point(view: OperatorView) -> Objection | None:
     """Nothing is padded, or 0 stands for 0 in what is padded: SpaceToBatchParams.output_offset is never written."""
     data, amounts = view.input(0), view.input(2)
     if data is None or amounts is None or not zero_point(data):
-        return ""
+        return None
     if view.constant(amounts) and not any(view.model.bytes_of(amounts.buffer)):
-        return ""
+        return None
     return f"it pads with what the arena held before, 0 in one that is zeroed, and its zero-point is {zero_point(data)}"
 
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, Objection
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter
 
 SHAPES_COMPUTED = "2024-01-02", "2024-01-11"
@@ -37,10 +37,10 @@ def before(day: str, file: str, condition: Condition = EVERY, since: str = "") -
     """What an operator has that nobody read before a day; `since` is the day on which that form of the kernel came."""
     days = f"from {since} to {day}" if since else f"before {day}"
 
-    def unread(view: OperatorView) -> str:
+    def unread(view: OperatorView) -> Objection | None:
         text = condition(view)
         if condition is not EVERY and not text:
-            return ""
+            return None
         return f"{text}{'; ' * bool(text)}the kernel was another {days}, and was not read"
 
     return KernelLimit(file, KernelOutcome.UNREAD, unread, "", since, day, NOT_REVIEWED)
@@ -51,32 +51,32 @@ def of_type(operand: KernelOperand, *types: str) -> Condition:
     return where(operand, types, lambda view: f"{operand.title} is {operand.of(view).elem_type}")
 
 
-def without_bias(view: OperatorView) -> str:
+def without_bias(view: OperatorView) -> Objection | None:
     """No bias: the kernels freed a tensor that was not there."""
-    return "it has no bias" if view.input(2) is None else ""
+    return "it has no bias" if view.input(2) is None else None
 
 
-def other_sums(view: OperatorView) -> str:
+def other_sums(view: OperatorView) -> Objection | None:
     """An int16 layer whose bias is not int64: CMSIS-NN or reference code added in 64 bits, or in 32."""
     bias = view.input(2)
     kind = "no bias" if bias is None else f"a bias of {bias.elem_type}"
-    return "" if bias is not None and bias.elem_type == "INT64" else f"it is an int16 layer with {kind}"
+    return None if bias is not None and bias.elem_type == "INT64" else f"it is an int16 layer with {kind}"
 
 
-def computed_weights(view: OperatorView) -> str:
+def computed_weights(view: OperatorView) -> Objection | None:
     """Weights that a run computes, whose sums Prepare worked out."""
-    return "" if view.constant(FILTER.of(view)) else "its weights are computed"
+    return None if view.constant(FILTER.of(view)) else "its weights are computed"
 
 
-def computed_handle(view: OperatorView) -> str:
+def computed_handle(view: OperatorView) -> Objection | None:
     """A variable's handle that no file holds, which Prepare read."""
-    return "" if view.constant(view.input(0)) else "its handle is computed"
+    return None if view.constant(view.input(0)) else "its handle is computed"
 
 
-def deep(view: OperatorView) -> str:
+def deep(view: OperatorView) -> Objection | None:
     """Tensors of more axes than a RuntimeShape had room for."""
     rank = max((len(tensor.shape) for tensor in view.tensors), default=0)
-    return f"it has a tensor of {rank} dimensions" if rank > 5 else ""
+    return f"it has a tensor of {rank} dimensions" if rank > 5 else None
 
 
 INT4_WEIGHTS = of_type(FILTER, "INT4")
