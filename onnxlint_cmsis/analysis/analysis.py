@@ -135,7 +135,7 @@ class ModelAnalysis:
         from onnxlint_cmsis.runtimes.host.hosts import TFLITE_HOSTS
         from onnxlint_cmsis.runtimes.host.onnx_runtime import against_onnx_runtime
 
-        if not self.execution.as_stored:
+        if not self.execution.reads_file:
             return (against_onnx_runtime(self.graph, self.lowered.records, self.execution.unfit),)
         if self.format.interpreter != TFLM:
             return ()

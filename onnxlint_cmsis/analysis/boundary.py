@@ -17,7 +17,7 @@ def boundary(model: ModelAnalysis) -> tuple[BoundaryTensor, ...]:
     """Inputs, then outputs of a model, in file order; a tensor that is quantized in several ways has a row for each."""
     graph = model.graph
     ends = [("input", name) for name in graph.inputs] + [("output", name) for name in graph.outputs]
-    rows = of_tflite if model.execution.as_stored else of_onnx
+    rows = of_tflite if model.execution.reads_file else of_onnx
     return tuple(row for role, name in ends for row in rows(model, _as_stated(graph, role, name)))
 
 

@@ -24,7 +24,7 @@ def summarize(model: ModelAnalysis) -> FileSummary:
     """What the model is and needs on each of its targets."""
     macs = [model.work[record.node.index].macs for record in model.repeated]
     targets = tuple(_on_target(model, target) for target in model.settings.targets)
-    uses = None if model.execution.as_stored else activations(model.graph, model.lowered)
+    uses = None if model.execution.reads_file else activations(model.graph, model.lowered)
     arena = None if uses is None else plan_arena(uses).size  # at least: a runtime may lay it out in its own way
     copies = tuple(copy.label for copy in model.copies)
     return FileSummary(targets, sum(number or 0 for number in macs), macs.count(None), arena, copies)

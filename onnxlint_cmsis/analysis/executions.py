@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.cmsis_nn.families import LEGACY
-from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.cmsis_nn.library import Duty, duty_of
+from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.lowering import lower
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 class Direct(Execution):
     """The application calls the functions of CMSIS-NN, and has the reference code."""
 
+    basis = "the plan of the firmware check"
+    """What the figures of an arena are."""
+
     def __init__(self, graph: Graph, settings: AnalysisSettings, scratch: Callable[[Target], dict[int, int]]) -> None:
         """Take the graph; `scratch` has the bytes of each layer on a target, by index of the node."""
         self._graph = graph
         self._settings = settings
         self._scratch = scratch
-        self.by_application = not settings.runtime.judges and settings.assume not in LEGACY.types
+        self.by_application = settings.assume not in LEGACY.types
 
     @cached_property
     def asked(self) -> Lowered:
@@ -51,6 +55,10 @@ class Direct(Execution):
         from onnxlint_cmsis.analysis.activations import element_bytes
 
         return element_bytes(self.lowered)
+
+    def duty(self, call: KernelCall, target: Target) -> Duty | None:
+        """What the application computes before a call; None where that is nothing."""
+        return duty_of(call, target)
 
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of code of the application; None where nothing is known."""
@@ -77,18 +85,29 @@ class Direct(Execution):
     def memory(self, target: Target) -> MemoryReport:
         """The arena of the plan that the firmware check builds, with scratch beside it; for a runtime a lower bound."""
         from onnxlint_cmsis.analysis.activations import activations
-        from onnxlint_cmsis.analysis.memory import LOWER_BOUND, OWN_PLAN, arena_of
+        from onnxlint_cmsis.analysis.memory import arena_of
         from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
         uses = activations(self._graph, self.lowered)
         if uses is None:
             return MemoryReport(target.label, reason="a size is unknown")
-        basis = LOWER_BOUND if self._settings.runtime.judges else OWN_PLAN
-        return MemoryReport(target.label, arena=arena_of(uses, self._graph, self._scratch(target), basis))
+        return MemoryReport(target.label, arena=arena_of(uses, self._graph, self._scratch(target), self.basis))
 
 
 class Converted(Direct):
     """A runtime calls the functions of CMSIS-NN, once the model is converted for it."""
+
+    basis = "lower bound"
+
+    def __init__(self, graph: Graph, settings: AnalysisSettings, scratch: Callable[[Target], dict[int, int]]) -> None:
+        """Take the graph as `Direct` does; the runtime has the reference code, and lays tensors out."""
+        super().__init__(graph, settings, scratch)
+        self.by_application = False
+
+    def duty(self, call: KernelCall, target: Target) -> Duty | None:
+        """None: the runtime computes it."""
+        del call, target
+        return None
 
     @cached_property
     def judged(self) -> Judged:

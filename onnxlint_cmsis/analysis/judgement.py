@@ -70,7 +70,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
 def _is_float(model: ModelAnalysis) -> bool:
     """Whether code for integers is to compute a model of which nothing is quantized."""
     graph = model.graph
-    if model.execution.as_stored or model.settings.assume not in ASSUMED or quantized_model(graph):
+    if model.execution.reads_file or model.settings.assume not in ASSUMED or quantized_model(graph):
         return False
     known = any(record.verdict is Outcome.REFERENCE for record in model.lowered.records)
     return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
@@ -123,7 +123,7 @@ def _verdict(
     if worst is Effect.REFERENCE and not totals.cmsis_nn.layers:
         word = WITHOUT
     known = not stops and totals.cost_known
-    exact = model.execution.as_stored
+    exact = model.execution.reads_file
     arena = totals.arena_needed if exact else summary.arena
     share = totals.cmsis_nn_share if worst is Effect.REFERENCE else None
     return TargetVerdict(
@@ -158,7 +158,7 @@ def _facts(model: ModelAnalysis, target: Target) -> Iterator[tuple[str, Effect, 
             continue
         if effect is not Effect.WRONG or own:  # what a function of CMSIS-NN does wrong is a finding
             yield operator.row.label, effect, operator.row.verdict is Outcome.HALTS
-    for record in () if model.execution.as_stored else model.repeated:
+    for record in () if model.execution.reads_file else model.repeated:
         refusal, judged = model.refusal(record, target), model.judgement(record, target)
         if judged is not None and judged.row is not None:
             effect = judged.effect(model.settings.runtime)

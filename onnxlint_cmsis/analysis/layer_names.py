@@ -33,7 +33,7 @@ def layer_names(model: ModelAnalysis) -> LayerNames:
     sources = python_places(graph) if graph.node_metadata else {}
     places = {node.label: sources[node.index] for node in layers if node.index in sources}
     modules = {label: source.module for label, source in places.items() if source.module}
-    written = [node.outputs[0] for node in graph.nodes if node.outputs] if model.execution.as_stored else []
+    written = [node.outputs[0] for node in graph.nodes if node.outputs] if model.execution.reads_file else []
     others = [name for node in graph.nodes for name in (node.label, *node.outputs)]
     others += [*graph.inputs, *graph.constants]
     names = short_names([*(node.label for node in layers), *written], filter(None, others), modules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.q_formats import ModelFormats
-from onnxlint_cmsis.cmsis_nn.library import duty_of, parameters
+from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.lower.decision import Cause
@@ -123,7 +123,7 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
     """A report of each layer and copy, or of each operator of a `.tflite` file, and target, in file order."""
     targets = model.settings.targets
     records = {record.node.index: record for record in model.lowered.records}
-    if model.execution.as_stored:
+    if model.execution.reads_file:
         return tuple(
             _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)
             for group in zip(*map(model.execution.operators, targets), strict=True)
@@ -208,7 +208,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
     if layer is None or taken is None or (refusal and taken.kernel):
         return report
     constants = parameters(layer.call, target)
-    duty = None if model.settings.runtime.judges or not taken.kernel else duty_of(layer.call, target)
+    duty = model.execution.duty(layer.call, target) if taken.kernel else None
     return report._replace(
         before=duty.call(target.release) if duty else "",
         entry=layer.call.entry,

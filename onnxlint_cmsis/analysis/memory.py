@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph
 
 
-LOWER_BOUND = "lower bound"
-OWN_PLAN = "the plan of the firmware check"
-
-
 def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: str) -> Arena:
     """The plan of an ONNX model; `scratch` has bytes by index of the layer's node."""
     plan = plan_arena(uses)

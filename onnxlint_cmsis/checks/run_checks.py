@@ -35,7 +35,7 @@ def model_findings(
     on_model = [check for check in checks_of(RuleScope.MODEL) if runs(check.rule.code)]
     findings += [finding for check in on_model for finding in check.findings(subject)]
     findings += remark_findings(remark for remark in model.execution.remarks if not any(map(runs, _tellers(remark))))
-    order = {node.offset: node.index for node in model.graph.nodes} if model.execution.as_stored else None
+    order = {node.offset: node.index for node in model.graph.nodes} if model.execution.reads_file else None
     return merged(findings, order)
 
 

@@ -279,7 +279,7 @@ def layers_report(
         else:
             errors = rounding_errors(model.graph, model.lowered, model.read, samples, settings.assume)
             layers = with_errors(layers, model, errors.layers)
-    if settings.legacy and not model.execution.as_stored:
+    if settings.legacy and not model.execution.reads_file:
         layers = with_formats(layers, model, measured)
     sums = [*totals(model)] if layers else []
     packed, names = model.settings.floating.packed, layer_names(model).names

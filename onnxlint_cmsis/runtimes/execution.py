@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
@@ -20,6 +20,7 @@ from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
 from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.cmsis_nn.library import Duty
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
@@ -40,8 +41,8 @@ class MemoryNeeds(NamedTuple):
 class Execution(ABC):
     """How a model executes in builds for some targets; what is not said of a way is empty."""
 
-    as_stored = False
-    """Whether the device has the file as it is, so that its operators and its arena are known to the byte."""
+    reads_file = False
+    """Whether the runtime reads the file as it is, so that its operators and its arena are known to the byte."""
     by_application = False
     """Whether the application lays tensors out and has the reference code."""
 
@@ -105,6 +106,11 @@ class Execution(ABC):
         del node, target
         return True
 
+    def duty(self, call: KernelCall, target: Target) -> Duty | None:
+        """What the application computes before a call; None where a runtime does, or that is nothing."""
+        del call, target
+        return None
+
     @abstractmethod
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference code for a layer; None where nothing is known."""
@@ -121,7 +127,7 @@ class Execution(ABC):
 class FileExecution(Execution):
     """A runtime that reads the file as it is."""
 
-    as_stored = True
+    reads_file = True
     targets: tuple[Target, ...]
     """CPUs with release and compiler."""
 

@@ -38,7 +38,7 @@ def run(deployment: Deployment) -> Iterator[Statement]:
     memory = deployment.build.memory
     reports = [deployment.model.execution.memory(target) for target in deployment.model.settings.targets]
     needs = [report.arena for report in reports if report.arena]
-    if memory is None or not memory.arenas or not needs or not deployment.model.execution.as_stored:
+    if memory is None or not memory.arenas or not needs or not deployment.model.execution.reads_file:
         return
     arena, need = memory.arenas[0], max(needs, key=lambda need: need.needed)
     lost = (ALIGNMENT - arena.address % ALIGNMENT) % ALIGNMENT

@@ -63,7 +63,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             where = node_location(graph.path, record.node)
             said = Statement(f"{described(record.node)}: {text}", where, level=level, group=group, remedy=wanted)
             said = replace(said, brief_remedy=brief_advice(wanted))
-            rewritten = level is Level.WARNING and not subject.model.execution.as_stored  # by a converter, it may be
+            rewritten = level is Level.WARNING and not subject.model.execution.reads_file  # by a converter, it may be
             yield replace(said, effect=Effect.MAY_FAIL) if rewritten else said
 
 

@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.subjects import Subject
-from onnxlint_cmsis.cmsis_nn.library import duty_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 
@@ -41,7 +40,7 @@ RULE = Rule(
 
 def run(subject: Subject) -> Iterator[Statement]:
     """Yield one statement for a layer whose sums nobody but the application computes."""
-    duty = None if subject.model.settings.runtime.judges else duty_of(subject.layer.call, subject.target)
+    duty = subject.model.execution.duty(subject.layer.call, subject.target)
     if duty is None or not subject.route.kernel:
         return
     text = f"{subject.route.kernel} reads sums that the application computes: {duty.what}; {duty.otherwise}."
