@@ -40,4 +40,6 @@ class RemarkCheck(NamedTuple):
     def __call__(self, remark: RuntimeRemark) -> Iterator[Statement]:
         """Yield the one statement."""
         do = remark.do or next(cause.do for cause in self.causes if cause.key == remark.cause)
-        yield replace(about_remark(remark), cause=remark.cause, remedy=do)
+        said = about_remark(remark)
+        group = f"{said.group}: {remark.do}" if remark.do else said.group
+        yield replace(said, cause=remark.cause, remedy=do, group=group)

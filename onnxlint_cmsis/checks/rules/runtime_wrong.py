@@ -12,6 +12,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.runtimes.tflm.advice import FIXED_BATCH
 
 K = "tensorflow/lite/micro/kernels/"
 TVM = "python/tvm/relay/op/contrib/cmsisnn.py"
@@ -202,8 +203,7 @@ CAUSES = (
         "The file states another shape for a result than the operator makes of its inputs, and the kernel believes it. "
         "TensorFlow Lite Micro never resizes, and converters write a batch of 1 for one that they do not know: a "
         "dilated Keras convolution then keeps one block of several.",
-        "Convert with a fixed batch, as with keras.Input(shape, batch_size=1): converters then write a dilated "
-        "convolution as one CONV_2D or DEPTHWISE_CONV_2D.",
+        FIXED_BATCH,
         "tensorflow/lite/kernels/internal/reference/space_to_batch_nd.h:79",
         Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [1, 2, 2, 1]"),
         Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND in blocks of [2, 2], [1, 4, 4, 1] to [4, 2, 2, 1]"),
@@ -212,8 +212,8 @@ CAUSES = (
         "padding",
         "The kernel pads with a number that it never sets, which stands for 0 in a zeroed arena and at zero-point 0 "
         "alone.",
-        "Convert with a fixed batch, as with keras.Input(shape, batch_size=1): dilated convolutions then have no "
-        "SPACE_TO_BATCH_ND. Pad one of your own with tf.pad in front, and let it pad nothing.",
+        f"{FIXED_BATCH} Dilated convolutions then have no SPACE_TO_BATCH_ND. Pad one of your own with tf.pad in front, "
+        "and let it pad nothing.",
         "tensorflow/lite/kernels/internal/reference/space_to_batch_nd.h:78",
         Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND with paddings of 1 and zero-point -128"),
         Example(None, name="model.tflite", shown="SPACE_TO_BATCH_ND with paddings of 1 and zero-point 0"),

@@ -105,7 +105,7 @@ class Interpretation(FileExecution):
         told: list[RuntimeRemark] = []
         for target in self.targets:
             strict, lax = (self.report(target, checks=checks).operators for checks in (True, False))
-            told += remarks(strict, lax, self.places, target.label)
+            told += remarks(strict, lax, self.views, self.places, target.label)
         price = self.float_price
         if price:
             told = [row._replace(message=f"{row.message} {price}") if row.cause == "float" else row for row in told]

@@ -11,7 +11,9 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES, RuntimeRemark, named
+from onnxlint_cmsis.runtimes.tflm.advice import advice
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.stated_plans import CAUSE, plan_faults
 from onnxlint_cmsis.runtimes.tflm.verdicts import OPEN_SIZE, TflmOperator
@@ -41,21 +43,27 @@ class Said(NamedTuple):
     """What follows the operator's name."""
     level: Level | None = None
     """A milder level than the rule's."""
+    do: str = ""
+    """What to do; empty where the words of the cause hold."""
 
 
 def remarks(
-    default: tuple[TflmOperator, ...], release: tuple[TflmOperator, ...], places: list[Location], target: str
+    default: tuple[TflmOperator, ...],
+    release: tuple[TflmOperator, ...],
+    views: list[OperatorView],
+    places: list[Location],
+    target: str,
 ) -> list[RuntimeRemark]:
     """Remarks on a model on one target, from its operators in a build with checks and in one without.
 
-    `places` are the operators' locations, in the same order.
+    `views` are the operators with their tensors and `places` their locations, in the same order.
     """
     groups: dict[Said, list[Location]] = {}
     loops = any(operator.op == "WHILE" for operator in default)
-    for strict, lax, location in zip(default, release, places, strict=True):
+    for strict, lax, view, location in zip(default, release, views, places, strict=True):
         for said in _of_operator(strict, lax):
-            looped = loops and said.cause == "float"
-            groups.setdefault(said._replace(cause="recurrent") if looped else said, []).append(location)
+            cause = "recurrent" if loops and said.cause == "float" else said.cause
+            groups.setdefault(said._replace(cause=cause, do=advice(view, cause)), []).append(location)
     return [_remark(said, locations, target) for said, locations in groups.items()]
 
 
@@ -100,7 +108,7 @@ def plan_remarks(model: TfliteModel, places: list[Location], targets: tuple[str,
 def _remark(said: Said, locations: list[Location], target: str) -> RuntimeRemark:
     labels = tuple(location.node for location in locations)
     message = f"{named(labels)}: {said.text}"
-    return RuntimeRemark(said.cause, said.verdict, message, locations[0], labels, (target,), said.level)
+    return RuntimeRemark(said.cause, said.verdict, message, locations[0], labels, (target,), said.level, do=said.do)
 
 
 def _of_operator(strict: TflmOperator, lax: TflmOperator) -> Iterator[Said]:
