@@ -125,6 +125,8 @@ class TargetTotal(NamedTuple):
     """Instructions before, of layers of known cost."""
     new_instructions: int
     """The same layers after."""
+    promised: int
+    """Instructions by which the findings said that all sizes together change it; 0 where they named no size."""
     repair_price: int
     """Instructions that avoiding hazards adds."""
     unknown: int

@@ -43,7 +43,7 @@ def option_apart(text: str) -> tuple[str, str]:
     head, mark, option = text.partition("extra_options=")
     if not mark or len(option) <= LONGEST_OPTION:
         return text, ""
-    return f"{head}TensorQuantOverrides (--explain shows it; in JSON it is `option`).", mark + option.removesuffix(".")
+    return f"{head}TensorQuantOverrides (in full as `option` in --explain and JSON).", mark + option.removesuffix(".")
 
 
 def float_name(tensor: str) -> str:

@@ -139,8 +139,8 @@ def totals(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replace
         for old, new in matched(before, after, rewrites)
     ]
     decision = plan.decision
-    prices = zip(decision.repaired.instructions, decision.before.instructions, strict=True)
-    for index, (target, (repaired, present)) in enumerate(zip(before.prices.targets, prices, strict=True)):
+    prices = zip(decision.before.instructions, decision.repaired.instructions, decision.after.instructions, strict=True)
+    for index, (target, (present, repaired, sized)) in enumerate(zip(before.prices.targets, prices, strict=True)):
         costs = [(old, had[index].instructions, instructions_of([row[index] for row in has])) for old, had, has in rows]
         both = [(had, has) for _, had, has in costs if had is not None and has is not None]
         unknown = [old.node.label for old, had, has in costs if had is None or has is None]
@@ -149,6 +149,7 @@ def totals(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replace
             measured_build(target),
             sum(had for had, _ in both),
             sum(has for _, has in both),
+            sized - present,
             repaired - present if decision.repairs else 0,
             len(unknown),
             tuple(unknown),

@@ -207,6 +207,8 @@ def _total(total: TargetTotal) -> str:
     text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
     if not total.target.startswith(total.measured_on):
         text += f", as on {total.measured_on}"
+    if total.promised:
+        text += f"; the findings said {total.promised:+,}"
     if total.repair_price:
         text += f"; stepping around hazards alone costs {total.repair_price:+,}"
     if not total.unknown:

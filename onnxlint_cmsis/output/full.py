@@ -201,7 +201,7 @@ def _remedy(finding: Finding, brief: bool) -> str:
         return f"{remedy} --fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes.".strip()
     if finding.properties.get(UNSAFELY):
         pads = "adds a Pad node behind the input instead"
-        does = "does it (outputs: up to one step)" if brief else "does it; outputs may change by one step"
+        does = "does it where outputs change by one step at most"
         does = pads if "hazard" in finding.properties else does
         return f"{remedy} --fix --unsafe-fixes {does}.".strip()
     if not finding.properties.get("fixable") or "--fix" in remedy:

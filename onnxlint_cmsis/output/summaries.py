@@ -71,11 +71,11 @@ def _shares(target: TargetSummary) -> tuple[LayerShare, ...]:
 
 
 def fixable_text(files: Sequence[FileResult]) -> str:
-    """`1 fixable with --fix, 2 more with --unsafe-fixes`."""
+    """`1 fixable with --fix, 2 more to try with --unsafe-fixes`."""
     exactly, unsafely = (sum(getattr(file, name) for file in files) for name in ("fixable", "fixable_unsafely"))
     if unsafely and not exactly:
-        return f"{unsafely} fixable with --fix --unsafe-fixes"
-    return f"{exactly} fixable with --fix" + (f", {unsafely} more with --unsafe-fixes" if unsafely else "")
+        return f"{unsafely} to try with --fix --unsafe-fixes"
+    return f"{exactly} fixable with --fix" + (f", {unsafely} more to try with --unsafe-fixes" if unsafely else "")
 
 
 def summary_fields(file: FileResult) -> dict[str, object] | None:
