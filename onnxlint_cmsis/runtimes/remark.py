@@ -12,6 +12,12 @@ from onnxlint_cmsis.lower.outcome import Outcome
 SHOWN = 2
 """How many layers a message names."""
 
+FIXED_BATCH = (
+    "Convert with a fixed batch: keras.Input(shape, batch_size=1) and TFLiteConverter.from_keras_model (model.export "
+    "leaves it open)."
+)
+"""What to do about sizes that a converter left open: done with TensorFlow 2.21 and Keras 3."""
+
 
 class RuntimeRemark(NamedTuple):
     """One reason for which a runtime does something with layers."""

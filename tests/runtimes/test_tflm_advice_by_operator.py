@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.checks.rule_registry import rule
-from onnxlint_cmsis.runtimes.tflm.advice import FIXED_BATCH
+from onnxlint_cmsis.runtimes.remark import FIXED_BATCH
 from support.linter import linted
 from support.tflm_drafts import Draft, Operands
 

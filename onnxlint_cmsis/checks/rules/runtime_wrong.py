@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.runtimes.tflm.advice import FIXED_BATCH
+from onnxlint_cmsis.runtimes.remark import FIXED_BATCH
 
 K = "tensorflow/lite/micro/kernels/"
 TVM = "python/tvm/relay/op/contrib/cmsisnn.py"

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.runtimes.remark import FIXED_BATCH
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 
-FIXED_BATCH = (
-    "Convert with a fixed batch: keras.Input(shape, batch_size=1) and TFLiteConverter.from_keras_model (model.export "
-    "leaves it open)."
-)
 PLANE_RANK, TIME_RANK = 4, 3
 """Axes of a tensor with a plane and with time."""
 
