@@ -32,6 +32,10 @@ ALIKE = 0.9
 """Cosine of the profiles of two layers from which they are one layer."""
 FEWEST = 4
 """Channels from which a profile tells layers apart."""
+SAME_WORK = {"MatMul": "Gemm", "GlobalAveragePool": "AveragePool", "ReduceMean": "AveragePool"}
+"""Operators that exporters, quantizers and fixes write in place of another one."""
+SMALLEST = 1e-3
+"""Length of such a vector, as a share of the largest sum, up to which all channels are alike."""
 MOST_ROUNDS = 64
 """Rounds of pairing by neighbours, each of which may be evidence for the next."""
 MOST_STEPS = 8
@@ -44,7 +48,7 @@ class LayerKey(NamedTuple):
     name: str
     """Its node, or the tensor that an operator without a name writes."""
     op: str
-    """Operator, in the words of all formats."""
+    """Operator, in the words of all formats; of those in SAME_WORK the first."""
     weights: str = ""
     """Hash of the values of its largest constant in sorted order, which a transposition does not change; or empty."""
     sizes: tuple[Hashable, ...] = ()
@@ -56,7 +60,7 @@ class LayerKey(NamedTuple):
     sources: frozenset[str] = frozenset()
     """Labels of the layers that it reads."""
     profile: tuple[float, ...] = ()
-    """Sum of the real weights of each output channel, as a vector of length 1; empty without weights."""
+    """Sum of the real weights of each output channel less the mean of all, as a vector of length 1; or empty."""
 
 
 def layer_keys(model: ModelAnalysis) -> dict[str, LayerKey]:
@@ -65,7 +69,7 @@ def layer_keys(model: ModelAnalysis) -> dict[str, LayerKey]:
     return {
         record.node.label: LayerKey(
             "",
-            canonical(record.node),
+            SAME_WORK.get(canonical(record.node), canonical(record.node)),
             _weights(model, record.node),
             tensor=record.node.outputs[0],
             label=record.node.label,
@@ -96,8 +100,10 @@ def _profile(model: ModelAnalysis, record: LoweredLayer) -> tuple[float, ...]:
     if values is None or values.ndim < 2:
         return ()
     sums = values.reshape(len(values), -1).sum(1)
-    length = float(np.linalg.norm(sums))
-    return tuple((sums / length).tolist()) if length and np.isfinite(length) else ()
+    apart = sums - sums.mean()
+    length = float(np.linalg.norm(apart))
+    tells = np.isfinite(length) and length > np.abs(sums).max() * SMALLEST
+    return tuple((apart / length).tolist()) if tells else ()
 
 
 def _real_weights(model: ModelAnalysis, record: LoweredLayer) -> NDArray[np.float64] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from onnx import numpy_helper, parser
 
 from onnxlint_cmsis.analysis.pairing import LayerKey, layer_keys, paired
 from onnxlint_cmsis.cli.engine import layers_report
@@ -155,3 +157,26 @@ def test_another_format_pairs_every_layer(net: str) -> None:
     """The file that a converter makes of a quantized ONNX model, with numbers for names."""
     before, after = version("qdq", NETS[net]), version("tflite", replace(NETS[net], numbered=True))
     assert wrong(before, after) == []
+
+
+POOLED = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 4, 6, 6] x) => (float[1, 3] y) {
+    c = Conv<pads = [1, 1, 1, 1]>(x, w)
+    p = POOL(c)
+    f = Flatten(p)
+    y = DENSE(f, v)
+}
+"""
+
+
+@pytest.mark.parametrize("pool", ["AveragePool<kernel_shape = [6, 6]>", "ReduceMean<axes = [2, 3]>"])
+def test_operators_that_do_the_same_work_are_one_layer(pool: str) -> None:
+    generator, sides = np.random.default_rng(0), []
+    stored = [numpy_helper.from_array(generator.normal(size=shape).astype(np.float32), name)
+              for name, shape in (("w", (8, 4, 3, 3)), ("v", (8, 3)))]  # fmt: skip
+    for first, second in (("GlobalAveragePool", "MatMul"), (pool, "Gemm")):
+        model = parser.parse_model(POOLED.replace("POOL", first).replace("DENSE", second))
+        model.graph.initializer.extend(stored)
+        sides.append(list(layer_keys(analysed(model, "m.onnx", **OPTIONS)).values()))
+    assert paired(*sides) == {0: 0, 1: 1, 2: 2}
