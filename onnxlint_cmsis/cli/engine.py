@@ -14,7 +14,7 @@ from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.selection import adjust, enabled
 from onnxlint_cmsis.formats.format import ONNX, file_of, is_image
 from onnxlint_cmsis.ground.errors import CalibrationError
-from onnxlint_cmsis.ground.findings import Finding, Location
+from onnxlint_cmsis.ground.findings import Effect, Finding, Location
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.model.model_error import ModelError
@@ -80,11 +80,14 @@ def lint_file(
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
     from onnxlint_cmsis.analysis.coverage import summarize
     from onnxlint_cmsis.analysis.judgement import verdicts
+    from onnxlint_cmsis.analysis.verdict import WORDS
 
     summary = summarize(model)
+    judged = verdicts(model, summary, findings, fit.devices)
+    stops = all(verdict.word == WORDS[Effect.STOPS] for verdict in judged)
     return result._replace(
         summary=summary,
-        verdicts=verdicts(model, summary, findings, fit.devices),
+        verdicts=judged,
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),
@@ -94,16 +97,14 @@ def lint_file(
         ),
         left_out=unchecked,
         line=model.line,
-        application=_application(model, settings, summary),
+        application=_application(model, summary) if settings.board and not stops else (),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
 
 
-def _application(model: ModelAnalysis, settings: Settings, summary: FileSummary) -> tuple[str, ...]:
-    """What to paste into an application for a board; nothing where none is named, or the model stops."""
+def _application(model: ModelAnalysis, summary: FileSummary) -> tuple[str, ...]:
+    """What to paste into an application that runs the model in TensorFlow Lite Micro; nothing for another runtime."""
     arenas = {target.target: target.arena_to_write for target in summary.targets if target.arena_to_write is not None}
-    if not settings.board or not arenas:
-        return ()
     from onnxlint_cmsis.output.tflm_cpp import application_lines
 
     return (*application_lines(model.execution.resolver, arenas),)

@@ -12,7 +12,7 @@ import pytest
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.analysis.verdict_text import lines_of
-from onnxlint_cmsis.checks.rule import stamped
+from onnxlint_cmsis.checks.rule import quantized_layer, stamped
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.cli.main import main
@@ -378,3 +378,15 @@ def test_a_board_answers_whether_it_runs_and_fits_how_long_it_takes_and_what_to_
     assert linted(random_chain(3), "m.tflite", board="nano-33-ble", clock="32MHz").verdicts[0].time.endswith("32 MHz")
     assert linted(random_chain(3), "m.tflite", board="nucleo-l452re").verdicts[0].time == ""
     told(render("full", a_run(result._replace(path="m.tflite"), width=80)))
+
+
+def test_a_board_tells_the_resolver_of_an_onnx_model_too() -> None:
+    """Its arena is that of the converted file."""
+    given: dict[str, Any] = {"board": "nano-33-ble", "runtime": "tflm"}
+    pool = model(quantized_layer("c = MaxPool<kernel_shape = [2, 2]>(a)", "1, 4, 8, 8", "1, 4, 7, 7"))
+    assert linted(pool, **given).application == (
+        "tflite::MicroMutableOpResolver<1> resolver;",
+        "resolver.AddMaxPool2D();",
+        "// and what the converter adds: lint the converted file",
+    )
+    assert linted(pool, board="nano-33-ble").application == ()
