@@ -20,7 +20,7 @@ from onnxlint_cmsis.ground.findings import Effect, Finding, Location, Resize, St
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Level, Pair
 from support.goldens import Told
 from support.linter import linted
-from support.models import finished, one_node, qdq
+from support.models import finished, one_node, qdq, text
 
 
 def lint(model: onnx.ModelProto, **settings: object) -> list[Finding]:
@@ -103,6 +103,17 @@ def test_operators_without_any_function_are_one_finding_that_names_them(told: To
     assert (finding.level, finding.effect) == (Level.WARNING, Effect.NO_KERNEL)
 
 
+def recurrent_state() -> onnx.ModelProto:
+    """Zeros as often as the batch has rows: what PyTorch's older exporter writes for the state of an LSTM."""
+    return text("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 8] x) => (float[1, 1, 8] y) <float[1, 1, 8] h = {0, 0, 0, 0, 0, 0, 0, 0}> {
+    s = Shape(x)
+    y = Expand(h, s)
+}
+""")
+
+
 WAYS = {
     "Use that pool": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[2, 3], opset=13),
     "Write it in the application, or": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[1], opset=13),
@@ -113,6 +124,7 @@ WAYS = {
     "group 1 and dilations of 1": one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, dilations=[2, 2]),
     "one or two spatial dimensions": one_node("Conv", [1, 4, 8, 8, 8], {"w": (4, 4, 1, 1, 1)}),
     "Slice instead": one_node("Split", [1, 8], {}),
+    "quant_pre_process": recurrent_state(),
     "Pool over time": one_node("ReduceMean", [1, 20, 8], {}, axes=[1], keepdims=0),
     "Relu in place of Gelu": one_node("Erf", [1, 8], {}),
     "the largest stays the largest": one_node("LogSoftmax", [1, 8], {}),

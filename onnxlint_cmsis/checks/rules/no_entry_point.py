@@ -248,6 +248,13 @@ WAYS = (
         ("Split",),
         "Slice instead, which reference code copies: in PyTorch x[..., :32] and so on in place of chunk or split.",
     ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Expand",),
+        "Nothing: quant_pre_process of ONNX Runtime's quantizer folds it.",
+        lambda graph, node: weights_behind(graph, node.inputs[0]) is not None,
+    ),
     _Way(_REFUSED, Cause.NO_FUNCTION, ("Erf",), "Train with Relu in place of Gelu, or write it in the application."),
     _Way(
         _REFERENCE,
