@@ -15,12 +15,14 @@ from onnxlint_cmsis.cli.output_options import add_color, add_form, add_full_name
 from onnxlint_cmsis.cli.terminal import columns, wants_color
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.boundary_text import boundary_fields, boundary_in_c
+from onnxlint_cmsis.output.measured import measured_fields, measured_text
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.tflm_cpp import resolver_fields
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.layer_totals import Total
+    from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
 
@@ -40,6 +42,9 @@ KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
     "clock", "weights-in", "arena-in", "board", "ram", "flash",
 )  # fmt: skip
+FORMS = (
+    "that of TensorFlow Lite Micro's MicroProfiler, ExecuTorch's Inspector, heliaPROFILER, ST Edge AI, EEMBC or Zephyr"
+)
 EXACT = ("arena_used", "arena_needed", "arena_to_write", "time")
 """Keys of a total that are left out where nothing is known."""
 MEANING = "predicted instructions retired, not cycles; null where unknown"
@@ -52,6 +57,8 @@ def make_parser() -> CommandParser:
     add("files", nargs="+", metavar="FILE", help="Model file, - for standard input.")
     text = "Samples (.npy, .npz, a folder): errors of rounding in each float layer; with --api legacy, Q-formats."
     add("--calibration", default="", metavar="PATH", help=text)
+    text = "Log of a profiler: what was measured beside each layer, and what is wrong with the build."
+    add("--measured", default="", metavar="LOG", help=text)
     text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
     add("--against-host", action="store_true", help=text)
     add_keys(parser, KEYS)
@@ -84,12 +91,14 @@ def run(argv: list[str]) -> int:
             if args.form == "text":
                 heads[file] = heads[file].removesuffix("\n")
                 heads[file] += verdict_head(model, of_file, given, full_names=full, color=color)
+    measured = _measured(args.measured, [*reports[0][1].values()] if len(reports) == 1 else [])
     if args.form == "c":
         if len(reports) > 1:
             raise UsageError("--output-format c writes the header of one model: name one FILE")
         sys.stdout.write(boundary_in_c(next(iter(reports[0][1].values())), reports[0][0]))
     elif args.form == "json":
         shown = [_shown(file, by_type) for file, by_type in reports]
+        shown[0] |= {"measured": measured_fields(measured, args.measured)} if measured else {}
         sys.stdout.write(json_text(shown if len(shown) > 1 else shown[0]))
     else:
         texts = [
@@ -98,8 +107,39 @@ def run(argv: list[str]) -> int:
             else layers_text(next(iter(by_type.values())), width, full_names=full, color=color)
             for _, by_type in reports
         ]
+        if measured:
+            names = {} if full else next(iter(reports[0][1].values())).names
+            texts[0] = f"{texts[0]}\n{measured_text(measured, args.measured, names, width)}"
         sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(files, texts, strict=True)))
     return 0
+
+
+LOG = 2**26
+"""Bytes of the largest log that is read."""
+
+
+def _measured(path: str, reports: list[LayersReport]) -> MeasuredModel | None:
+    """What a log measured of the layers on the only target; None where there is no log. Raises UsageError."""
+    if not path:
+        return None
+    from onnxlint_cmsis.analysis.measured_layers import measured_model
+    from onnxlint_cmsis.ground.files import NotReadError, read_regular
+    from onnxlint_cmsis.images.profiles import read_profile
+
+    targets = {layer.target for report in reports for layer in report.layers}
+    if len(reports) != 1 or len(targets) > 1:
+        raise UsageError("--measured is for one model, one data type and one CPU: name one FILE and one --target")
+    try:
+        text = read_regular(path, LOG).decode("utf-8", "replace")
+    except NotReadError as error:
+        raise UsageError(f"--measured: {path} {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"--measured: {path}: {reason}") from None
+    profile = read_profile(text)
+    if profile is None:
+        raise UsageError(f"--measured: {path}: no profiler's output is in it; allowed is {FORMS}")
+    return measured_model(reports[0].layers, profile)
 
 
 def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:
