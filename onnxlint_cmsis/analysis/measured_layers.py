@@ -7,7 +7,7 @@ setting of the build against the same kernel as it is predicted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import exp, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,7 @@ def _distance(seen: Mapping[str, float], factors: Mapping[str, float], *, scaled
     """Root mean square of the differences, as logarithms; without the unit where it is not known."""
     differences = [value - log(factors[kind]) for kind, value in seen.items()]
     middle = 0.0 if scaled else sum(differences) / len(differences)
-    return (sum((difference - middle) ** 2 for difference in differences) / len(differences)) ** 0.5
+    return sqrt(sum((difference - middle) ** 2 for difference in differences) / len(differences))
 
 
 def _off(reports: Sequence[LayerReport], ratios: Mapping[int, float]) -> tuple[str, ...]:
