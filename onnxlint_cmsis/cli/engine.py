@@ -95,7 +95,7 @@ def lint_file(
             *fit.notes,
             *deployed.notes,
         ),
-        left_out=unchecked,
+        left_out=(*unchecked, *deployed.untold),
         line=model.line,
         application=_application(model, summary) if settings.board and not stops else (),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
@@ -196,13 +196,25 @@ def _fit(model: ModelAnalysis) -> _Fit:
     return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)
 
 
-def _deployed(model: ModelAnalysis, settings: Settings) -> _Fit:
+class _Deployed(NamedTuple):
+    """What the firmware of a model brings."""
+
+    findings: tuple[Finding, ...] = ()
+    """What is wrong with the model in it."""
+    notes: tuple[str, ...] = ()
+    """What it decided."""
+    untold: tuple[str, ...] = ()
+    """Those of the notes that say what it does not tell."""
+
+
+def _deployed(model: ModelAnalysis, settings: Settings) -> _Deployed:
     """The model in its firmware, where it is in an image or the settings name one."""
     if not (settings.firmware or is_image(file_of(model.path))):
-        return _Fit()
-    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes
+        return _Deployed()
+    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes, untold
 
-    return _Fit(tuple(deployment_findings(model, settings)), deployment_notes(model, settings))
+    open_ = untold(model, settings)
+    return _Deployed(tuple(deployment_findings(model, settings)), (*deployment_notes(model, settings), *open_), open_)
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:

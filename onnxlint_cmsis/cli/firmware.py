@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.rule_registry import checks_of
 from onnxlint_cmsis.config.selection import adjust, enabled
 from onnxlint_cmsis.formats.format import array_in, file_of, is_image
 from onnxlint_cmsis.images.build import Build, LibraryBuild
-from onnxlint_cmsis.images.held_models import firmware_at, newest_build
+from onnxlint_cmsis.images.held_models import firmware_at, near, newest_build
 from onnxlint_cmsis.images.image import ImageError
 from onnxlint_cmsis.images.settings import build_settings
 from onnxlint_cmsis.model.model_error import ModelError
@@ -54,6 +54,16 @@ def deployment_findings(model: ModelAnalysis, settings: Settings) -> list[Findin
     return [finding for check in checks for finding in check.findings(subject)]
 
 
+def untold(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
+    """What the image does not tell and nobody set, as a sentence."""
+    build = build_for(model.path, settings)
+    told = build_settings(build).values if build else {}
+    missing = [name for name in ("targets", "release") if name not in told and settings.origins[name] == "default"]
+    if build is None or not missing:
+        return ()
+    return (f"{build.path} does not tell {' and '.join(missing)}: defaults are taken, unless you set them.",)
+
+
 def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     """How the image decided what is not set, and where the model is in it, as sentences."""
     build = build_for(model.path, settings)
@@ -65,9 +75,6 @@ def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...
     if taken:
         shown = ", ".join(f"{name} {_shown(name, settings, told.releases)}" for name in taken)
         notes.append(f"{build.path} decides what is not set: {shown}.")
-    open_ = [name for name in COMPARED[:2] if name not in told.values and settings.origins.get(name) == "default"]
-    if open_:
-        notes.append(f"{build.path} does not tell {' and '.join(open_)}: the defaults are taken, unless you set them.")
     if told.others and "targets" in taken:
         notes.append(f"The same image could be for a {' or '.join(told.others)}: name yours with --target.")
     inside = next((row for row in build.models if row.data == model.data), None)
@@ -90,7 +97,7 @@ def lint_firmware(path: str, settings: Settings) -> FileResult | None:
 
 
 def _linted(build: Build | LibraryBuild, path: str, settings: Settings) -> FileResult:
-    subject = ImageSubject(build, _stated(settings, build.path), _targets(settings, build.path), _used(build, settings))
+    subject = ImageSubject(build, _stated(settings, near(path)), _targets(settings, near(path)), _used(build, settings))
     runs = partial(enabled, settings=settings, path=path)
     checks = [check for check in checks_of(RuleScope.IMAGE) if runs(check.rule.code)]
     raw = [finding for check in checks for finding in check.findings(subject)]

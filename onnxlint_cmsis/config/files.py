@@ -98,7 +98,7 @@ def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[Sett
         origin = _key_at(named.origin_of("firmware"), KEY_BY_NAME["firmware"]) if named else ""
         raise ConfigError(f"{origin}: {path}: {error}") from None
     told = build_settings(build)
-    return (SettingsLayer(build.path, "", told.values, releases=told.releases),)
+    return (SettingsLayer(build.path, "", told.values, releases=told.judged),)
 
 
 def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Settings:

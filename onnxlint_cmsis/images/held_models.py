@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path
 
 from onnxlint_cmsis.formats.format import INSIDE, array_in, file_of, is_image
@@ -24,11 +25,17 @@ def names_in(path: str) -> list[str]:
 def newest_build(path: str) -> Build | LibraryBuild:
     """The image at a path, or the newest of those that a pattern matches. Raises ImageError."""
     if not any(sign in path for sign in "*?[") or Path(path).exists():
-        return read_build(path)
+        return read_build(near(path))
     matching = sorted(glob.glob(path, recursive=True), key=lambda name: (Path(name).stat().st_mtime, name))  # noqa: PTH207 - a path that may be absolute
     if not matching:
         raise ImageError("no file matches it; build the firmware first")
-    return read_build(matching[-1])
+    return read_build(near(matching[-1]))
+
+
+def near(path: str) -> str:
+    """The path from the working directory where it is below it, so that messages are short."""
+    here = f"{os.getcwd()}{os.sep}"  # noqa: PTH109 - a text
+    return path.removeprefix(here)
 
 
 def firmware_at(path: str) -> Build | LibraryBuild | None:

@@ -122,7 +122,7 @@ def _tflm(image: Image) -> RuntimeUse:
     days = [day for name, day in SINCE if any(name in symbol for symbol in image.names)]
     linked = tuple(sorted({*operators.values()}))
     called: tuple[str, ...] | None = None
-    if operators and image.linked:
+    if operators and image.linked and not _whole_program(image):
         places = {
             image.functions[name].address: operator for name, operator in operators.items() if name in image.functions
         }
@@ -130,6 +130,12 @@ def _tflm(image: Image) -> RuntimeUse:
     every = any("AllOpsResolver" in name for name in image.names)
     evidence = "symbols of tflite::"
     return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, max(room, default=None), every)
+
+
+def _whole_program(image: Image) -> bool:
+    """Whether the linker optimized the whole program: functions are then seen in one file alone, and calls are gone."""
+    seen = [symbol.local for name, symbol in image.functions.items() if name.startswith("_ZN6tflite")]
+    return sum(seen) * 2 > len(seen)
 
 
 def registered_operator(symbol: str) -> str:

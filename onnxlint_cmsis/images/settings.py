@@ -5,6 +5,11 @@ from __future__ import annotations
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.build import Build, LibraryBuild
 
+OLDER = ("cmsis5-", "4.0.0")
+"""Beginnings of releases before those that TensorFlow Lite Micro has brought since May 2023."""
+MOST_JUDGED = 3
+"""Releases that each model is judged for."""
+
 
 class BuildSettings(NamedTuple):
     """Values of settings that an image gives."""
@@ -13,6 +18,8 @@ class BuildSettings(NamedTuple):
     """Raw value by key; without those that it does not tell."""
     releases: tuple[str, ...] = ()
     """Releases of CMSIS-NN that it can be, oldest first; none where it does not tell."""
+    judged: tuple[str, ...] = ()
+    """Those of them that models are judged for: all where they are few, else the ends."""
     others: tuple[str, ...] = ()
     """Cores that the same code is for, where the image names an architecture alone."""
 
@@ -27,6 +34,9 @@ def build_settings(build: Build | LibraryBuild) -> BuildSettings:
     if len(compilers) == 1 and "" not in compilers:
         values["compiler"] = next(iter(compilers))
     releases = build.library.releases if build.library else ()
+    since = build.runtime.since if isinstance(build, Build) and build.runtime else ""
+    later = tuple(release for release in releases if not release.startswith(OLDER))
+    releases = later if since and later else releases
     if releases:
         values["release"] = releases[-1]
     if isinstance(build, Build):
@@ -35,4 +45,5 @@ def build_settings(build: Build | LibraryBuild) -> BuildSettings:
             values["runtime"] = runtime.name
         if build.reference:
             values["cmsis-nn-build"] = "NONE"
-    return BuildSettings(values, releases, cores[1:])
+    judged = releases if len(releases) <= MOST_JUDGED else (releases[0], releases[-1])
+    return BuildSettings(values, releases, judged, cores[1:])

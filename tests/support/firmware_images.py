@@ -34,8 +34,9 @@ def firmware(
     arena: int = 2048,
     room: int = 2,
     core: Mapping[int, int | str] = M4,
+    local: bool = False,
 ) -> bytes:
-    """An image with a model, an arena and a resolver with room for some operators."""
+    """An image with a model, an arena and a resolver with room for some operators; `local` as after -flto."""
     code = {**APPLICATION, **LIBRARY} if functions is None else functions
     text, places = placed(code, FLASH)
     start = RAM + 0x1000 if ram else FLASH + 0x8000
@@ -46,7 +47,7 @@ def firmware(
         ElfSection(".ARM.attributes", 0, attributes(core), "-"),
         ElfSection(".comment", 0, b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0", "-"),
     ]
-    symbols = [ElfSymbol(name, places[name], function.size) for name, function in code.items()]
+    symbols = [ElfSymbol(name, places[name], function.size, local=local) for name, function in code.items()]
     symbols += [
         ElfSymbol("g_model", model_at, len(model), "object"),
         ElfSymbol("_ZN12_GLOBAL__N_112tensor_arenaE", RAM + 16, arena, "object", local=True),

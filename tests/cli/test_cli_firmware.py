@@ -1,0 +1,115 @@
+"""Firmware in a run: images as paths, `--firmware` beside models, what is set against what an image tells."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.cli.main import main
+from support.firmware_images import APPLICATION, FLASH, MODEL, firmware, registering
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    """Lint; the exit code and the JSON report."""
+    code = main(["--isolated", "--output-format", "json", *words])
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return code, report
+
+
+def codes(report: Mapping[str, Any]) -> list[str]:
+    """Codes of the findings."""
+    return [finding["code"] for finding in report["findings"]]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in a folder with a sound image."""
+    monkeypatch.chdir(tmp_path)
+    Path("app.elf").write_bytes(firmware())
+
+
+def test_the_models_of_an_image_are_judged_for_its_build(capsys: pytest.CaptureFixture[str]) -> None:
+    _, report = run(capsys, "app.elf")
+    assert [file["path"] for file in report["files"]] == ["app.elf::g_model.tflite", "app.elf"]
+    assert all(
+        "cortex-m4" in verdict["target"] and "gcc@12.2" in verdict["target"]
+        for verdict in report["files"][0]["verdicts"]
+    )
+
+
+def test_every_release_that_an_image_can_be_of_is_a_target(capsys: pytest.CaptureFixture[str]) -> None:
+    _, report = run(capsys, "app.elf")
+    releases = [verdict["target"].split("CMSIS-NN ")[1].split(",")[0] for verdict in report["files"][0]["verdicts"]]
+    assert len(releases) > 1
+    assert len(run(capsys, "app.elf", "--release", "6.0.0")[1]["files"][0]["verdicts"]) == 1
+
+
+def test_an_image_without_cmsis_nn_is_judged_for_reference_code(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.elf").write_bytes(firmware(APPLICATION))
+    _, report = run(capsys, "app.elf")
+    assert "CNN702" in codes(report)
+    assert {verdict["word"] for verdict in report["files"][0]["verdicts"]} == {"RUNS, without CMSIS-NN"}
+
+
+def test_firmware_beside_a_model_decides_what_is_not_set(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("m.tflite").write_bytes(MODEL)
+    _, report = run(capsys, "m.tflite", "--firmware", "app.elf")
+    assert not [code for code in codes(report) if code.startswith("CNN7")]
+    assert all("gcc@12.2" in verdict["target"] for verdict in report["files"][0]["verdicts"])
+    assert "CNN709" in codes(run(capsys, "m.tflite", "--firmware", "app.elf", "--target", "m55")[1])
+
+
+def test_a_pattern_means_the_newest_image(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("m.tflite").write_bytes(MODEL)
+    Path("new.elf").write_bytes(firmware(registering()))
+    assert "CNN704" in codes(run(capsys, "m.tflite", "--firmware", "n*.elf")[1])
+    assert main(["--isolated", "m.tflite", "--firmware", "none*.elf"]) == 2
+    assert "no file matches it" in capsys.readouterr().err
+
+
+def test_the_commit_whose_version_is_in_the_image_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    def git(*words: str) -> None:
+        name = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *name, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    for content in (MODEL, MODEL + bytes(16)):
+        Path("m.tflite").write_bytes(content)
+        git("add", "m.tflite")
+        git("commit", "-qm", "model")
+    findings = run(capsys, "m.tflite", "--firmware", "app.elf")[1]["findings"]
+    (finding,) = (row for row in findings if row["code"] == "CNN710")
+    assert "1 version ago" in finding["message"]
+
+
+def test_an_image_that_cannot_be_read_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.elf").write_bytes(firmware()[:60])
+    code, report = run(capsys, "app.elf")
+    assert (code, codes(report)) == (2, ["CNN001"])
+
+
+def test_bytes_without_a_model_are_no_image(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("weights.bin").write_bytes(bytes(range(256)))
+    assert codes(run(capsys, "weights.bin")[1]) == ["CNN002"]
+
+
+def test_what_plain_bytes_do_not_tell_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.bin").write_bytes(bytes(64) + MODEL)
+    assert main(["--isolated", "--output-format", "concise", "app.bin"]) == 0
+    assert "does not tell targets: defaults are taken" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_whole_program_optimization_hides_what_is_registered(capsys: pytest.CaptureFixture[str]) -> None:
+    content = firmware(registering(), model_at=FLASH + 0x8000)
+    assert "CNN704" in codes(_written(capsys, content))
+    assert "CNN704" not in codes(_written(capsys, firmware(registering(), local=True)))
+
+
+def _written(capsys: pytest.CaptureFixture[str], content: bytes) -> dict[str, Any]:
+    Path("app.elf").write_bytes(content)
+    return run(capsys, "app.elf")[1]
