@@ -100,6 +100,8 @@ class Lanes(NamedTuple):
     """Zero-point, as the device holds it."""
     bits: int = 8
     """Bits of the integers."""
+    single: bool = False
+    """Whether a runtime holds them as float32, in which it computes on."""
 
 
 Value = Fixed | Lanes
@@ -247,6 +249,9 @@ class Model(NodeView):
         for name, value in values.items():
             shape = value.shape if isinstance(value, Lanes) else value.array.shape
             self.table.hold(value.ids if isinstance(value, Lanes) else value.array)
+            real = isinstance(value, Lanes) and (not value.integers or value.scale)
+            if real and self.graph.elem_type(name) in BITS:
+                raise NotCoveredError("its result is integers of no scale, and what it computes has one")
             if name in self.values or shape != self.shape(name):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
         return values
@@ -312,7 +317,7 @@ class Model(NodeView):
             producer = self.graph.producers[name]
             parts = [self._said(producer), bytes([producer.outputs.index(name)])]
         else:
-            parts = [digest(self.over(value, ()).ids), *(str(part).encode() for part in value[3:])]
+            parts = [digest(self.over(value, ()).ids), *(str(part).encode() for part in value[3:-1])]
             elem_type = "" if signed and value.integers else elem_type
         return hashlib.sha256(repr((parts, elem_type)).encode()).digest()
 
@@ -502,7 +507,8 @@ class Model(NodeView):
             return value
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
-        ids = self.table.applied(self.table.name("real", value.scale, value.zero), value.ids)
+        kind = "float32" if value.single else "real"
+        ids = self.table.applied(self.table.name(kind, value.scale, value.zero), value.ids)
         return Lanes(ids, value.shape, value.plane)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
@@ -514,7 +520,8 @@ class Model(NodeView):
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
-        value = self.real(value)
+        back = (value.scale, value.zero) == (stated.scale, stated.zero)  # float32 tells all integers of a scale apart
+        value = self.real(value._replace(single=value.single and not back))
         self.rounded[node.outputs[0]] = value, stated
         single = node.domain == TFLITE and node.op_type in DIVIDES_IN_FLOAT32
         known, told = self.table.known, (digest(value.ids), stated, single)
@@ -545,7 +552,7 @@ class Model(NodeView):
         `x` is [batch, channels, ...] of integers with a scale, `weights` [out_c, channels / groups, ...].
         """
         table = self.table
-        if not x.integers or not x.scale or weights.scale is None or weights.zero is None:
+        if not x.integers or not x.scale or x.single or weights.scale is None or weights.zero is None:
             raise NotCoveredError("it sums real numbers, of which the order matters")
         axes = range(2, len(x.shape))
         x, window = self._unpadded(self.over(x, axes), window)
@@ -739,9 +746,12 @@ DOMAINS = ("", MICROSOFT, TFLITE)
 
 
 def dequantized(model: Model, node: Node) -> Value:
-    """DequantizeLinear, DEQUANTIZE: the same integers, with their scale."""
+    """DequantizeLinear, DEQUANTIZE: the same integers, with their scale; TensorFlow Lite computes on in float32."""
     if node.domain == TFLITE:
-        return model.operand(node, 0)
+        value = model.operand(node, 0)
+        if isinstance(value, Lanes):
+            return value._replace(single=True)
+        return value if value.scale is None else Fixed(value.real.astype(np.float32))
     if node.int("block_size"):
         raise NotCoveredError("it has scales for blocks")
     return model.scaled(node.inputs[0], model.numbers(node, 1), model.zeros(node, 2), node.int("axis", 1))
@@ -926,7 +936,7 @@ def pooling(model: Model, node: Node) -> Lanes:
 def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> Lanes:
     """A function of each lane's plane that keeps what is the same everywhere."""
     table = model.table
-    if key[0] == "average" and not x.integers:
+    if key[0] == "average" and (not x.integers or x.single):
         raise NotCoveredError("it averages real numbers, of which the order matters")
     x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
 
