@@ -63,6 +63,20 @@ def test_places_of_another_type_than_kernels_read_are_equal_to_nothing(op: str, 
     assert not equal(plain, other) or read
 
 
+@pytest.mark.parametrize(("op", "picked", "inside"), [
+    ("GATHER", [0, 1], True), ("GATHER", [0, -1], False), ("GATHER", [0, 2], False),
+    ("GATHER_ND", [1, 2], True), ("GATHER_ND", [2, 1], False), ("GATHER_ND", [0, -3], False),
+])  # fmt: skip
+def test_places_outside_the_data_are_equal_to_nothing(op: str, picked: list[int], inside: bool) -> None:
+    """Kernels count no place from the end; they read in front of the data, or behind it."""
+    shape = [2, 3, 4] if op == "GATHER" else [4]
+    held = tensor("n", [2], 1, scale=None, type="INT32")
+    options = {"GATHER": ("GatherOptions", {"axis": 0}), "GATHER_ND": ("GatherNdOptions", {})}[op]
+    buffers = [{}, {"data": [*np.array(picked, np.int32).tobytes()]}]
+    model = one_operator(op, [tensor("x", [2, 3, 4]), held, tensor("y", shape)], options, buffers=buffers)
+    assert equal(model, noted(model)) == inside
+
+
 @pytest.mark.parametrize(("op", "kind", "wrong"), [
     ("TRANSPOSE", "INT64", True), ("TRANSPOSE", "INT32", False), ("MIRROR_PAD", "INT16", True),
     ("MIRROR_PAD", "INT64", False),

@@ -210,7 +210,7 @@ class Model(NodeView):
             sizes = [(self.graph.shape(name), self.sizes.get(name)) for name in node.outputs]
             fits = all(true in (None, stated) for stated, true in sizes)
             told = "" if fits else f"sizes of its results are not those that it makes (stated, made): {sizes}"
-            return told or misread(node, self.graph, self.roles(node))
+            return told or misread(node, self.graph, self.roles(node), self.read)
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))

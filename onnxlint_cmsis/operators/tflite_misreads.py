@@ -7,14 +7,20 @@ nothing is known of it, not even that equal operands give equal results. Kernels
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite, prod
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form, Roles
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
 from onnxlint_cmsis.operators.integers import BITS
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.model.intervals import Array
 
 MIXES = frozenset({
     "ARG_MAX", "ARG_MIN", "BATCH_MATMUL", "CAST", "DEQUANTIZE", "EMBEDDING_LOOKUP", "EQUAL", "FULLY_CONNECTED",
@@ -44,9 +50,12 @@ What TensorFlow Lite Micro refuses and LiteRT reads counts as read.
 """
 
 
-def misread(node: Node, graph: Graph, roles: Roles) -> str:
-    """Say what a layer's kernel takes for what it is not, as a clause; empty where it takes nothing so."""
-    told = _indices(node, graph) or _data(node, graph, roles)
+def misread(node: Node, graph: Graph, roles: Roles, read: Callable[[str], Array | None]) -> str:
+    """Say what a layer's kernel takes for what it is not, as a clause; empty where it takes nothing so.
+
+    `read` gives the array of a constant.
+    """
+    told = _indices(node, graph) or _places(node, graph, read) or _data(node, graph, roles)
     return told or (roles.form is not None and _weights(node, graph, roles, roles.form)) or _activation(node, graph)
 
 
@@ -55,6 +64,17 @@ def _indices(node: Node, graph: Graph) -> str:
     kinds = [graph.elem_type(node.inputs[position]) for position in positions if node.has(position)]
     bad = next((kind for kind in kinds if kind not in types), "")
     return f"its places, sizes or axes are {bad}, which kernels read as int32" if bad else ""
+
+
+def _places(node: Node, graph: Graph, read: Callable[[str], Array | None]) -> str:
+    """Constant places outside the data: kernels count from 0 alone and read beside it (gather.cc, gather_nd.cc)."""
+    if node.op_type not in ("GATHER", "GATHER_ND") or not node.has(1) or node.inputs[1] not in graph.constants:
+        return ""
+    places, shape = read(node.inputs[1]), graph.shape(node.inputs[0]) or ()
+    if places is None or None in shape or not -len(shape) <= node.int("axis") < len(shape):
+        return ""
+    sizes = np.array(shape[: places.shape[-1]] if node.op_type == "GATHER_ND" else shape[node.int("axis")], np.int64)
+    return "" if ((places >= 0) & (places < sizes)).all() else f"it picks places outside of {list(shape)}"
 
 
 def _data(node: Node, graph: Graph, roles: Roles) -> str:
