@@ -60,6 +60,7 @@ from onnxlint_cmsis.operators.scaled_numbers import (
     Fixed,
     Quantization,
     check_sums,
+    check_zeros,
     in_steps,
     quantization,
     stored_numbers,
@@ -397,6 +398,7 @@ class Model(NodeView):
         value = self.value(name)
         if not ((scale > 0) & (scale < 2.0**100)).all():  # beyond, its real numbers may be infinite
             raise NotCoveredError("a scale is not above 0, or larger than 2**100")
+        check_zeros(zero, self.graph.elem_type(name))
         if isinstance(value, Fixed):
             return value.scaled(scale, zero, axis)
         if scale.size != 1 or zero.size != 1 or not value.integers or value.scale:

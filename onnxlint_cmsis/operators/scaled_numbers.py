@@ -96,8 +96,10 @@ class Quantization(NamedTuple):
         return min(max(self.zero + away(float(np.float32(steps))), self.least), -self.least - 1)
 
     def held(self, steps: Steps, least: int, most: int) -> tuple[int, int]:
-        """The least and the greatest integer that steps come out as between two bounds."""
+        """The least and the greatest integer that steps come out as between two bounds. Raises NotCoveredError."""
         low, high = min(steps[0]) + self.zero, max(steps[1]) + self.zero
+        if max(abs(low), abs(high)) >= 2**31:
+            raise NotCoveredError("a step behind its zero-point does not fit 32 bits")
         return min(max(low, least), most), min(max(high, least), most)
 
 
@@ -105,7 +107,15 @@ def quantization(scale: Array, zero: Array, elem_type: str) -> Quantization:
     """One scale and zero-point for a tensor. Raises NotCoveredError."""
     if scale.size != 1 or zero.size != 1 or elem_type not in BITS or not 0 < float(scale.item()) < math.inf:
         raise NotCoveredError("its result has no single scale")
+    check_zeros(zero, elem_type)
     return Quantization(float(scale.item()), int(zero.item()) - OFFSETS.get(elem_type, 0), BITS[elem_type])
+
+
+def check_zeros(zero: Array, elem_type: str) -> None:
+    """Raise NotCoveredError for zero-points that their type does not hold: runtimes cut them, each in its way."""
+    whole, top = zero.astype(np.int64) - OFFSETS.get(elem_type, 0), 1 << (BITS.get(elem_type, 32) - 1)
+    if not ((whole >= -top) & (whole < top)).all():
+        raise NotCoveredError(f"a zero-point is none of {elem_type}")
 
 
 def stored_numbers(stored: StoredQuantization) -> tuple[Array, Array]:
