@@ -63,6 +63,13 @@ def test_places_of_another_type_than_kernels_read_are_equal_to_nothing(op: str, 
     assert not equal(plain, other) or read
 
 
+@pytest.mark.parametrize("sizes", [[2, 4], []], ids=str)
+def test_places_that_do_not_fit_the_data_are_equal_to_nothing(sizes: list[int]) -> None:
+    held = tensor("n", sizes, 1, scale=None, type="INT32")
+    model = one_operator("GATHER_ND", [tensor("x", [2, 3]), held, tensor("y", [2])], buffers=[{}, {"data": [0] * 32}])
+    assert not equal(model, noted(model))
+
+
 @pytest.mark.parametrize(("op", "picked", "inside"), [
     ("GATHER", [0, 1], True), ("GATHER", [0, -1], False), ("GATHER", [0, 2], False),
     ("GATHER_ND", [1, 2], True), ("GATHER_ND", [2, 1], False), ("GATHER_ND", [0, -3], False),

@@ -208,10 +208,7 @@ class Model(NodeView):
         Kernels there read operands of other types and sizes as theirs.
         """
         if node.domain == TFLITE:
-            sizes = [(self.graph.shape(name), self.sizes.get(name)) for name in node.outputs]
-            fits = all(true in (None, stated) for stated, true in sizes)
-            told = "" if fits else f"sizes of its results are not those that it makes (stated, made): {sizes}"
-            return told or misread(node, self.graph, self.roles(node), self.read)
+            return misread(node, self.graph, self.roles(node), self.read, self.sizes)
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
@@ -250,11 +247,9 @@ class Model(NodeView):
         for name, value in values.items():
             shape = value.shape if isinstance(value, Lanes) else value.array.shape
             self.table.hold(value.ids if isinstance(value, Lanes) else value.array)
-            real = isinstance(value, Lanes) and (not value.integers or value.scale)
-            if real and self.graph.elem_type(name) in BITS:
-                raise NotCoveredError("its result is integers of no scale, and what it computes has one")
-            if name in self.values or shape != self.shape(name):
-                raise NotCoveredError(f"the file says {list(self.shape(name))} of its result")
+            whole, real = self.graph.elem_type(name) in BITS, isinstance(value, Lanes) and (value.scale or not value[3])
+            if (whole and real) or name in self.values or shape != self.shape(name):
+                raise NotCoveredError(f"the file says {list(self.shape(name))} of its result, or no scale")
         return values
 
     def _left(self, node: Node) -> list[Left]:
@@ -509,8 +504,8 @@ class Model(NodeView):
             return value
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
-        kind = "float32" if value.single else "real"
-        ids = self.table.applied(self.table.name(kind, value.scale, value.zero), value.ids)
+        told = "float32" if value.single else "real", value.scale, value.zero
+        ids = self.table.applied(self.table.name(*told), value.ids)
         return Lanes(ids, value.shape, value.plane)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
@@ -522,8 +517,8 @@ class Model(NodeView):
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
-        back = (value.scale, value.zero) == (stated.scale, stated.zero)  # float32 tells all integers of a scale apart
-        value = self.real(value._replace(single=value.single and not back))
+        # float32 tells all integers of a scale apart
+        value = self.real(value._replace(single=value.single and (value.scale, value.zero) != stated[:2]))
         self.rounded[node.outputs[0]] = value, stated
         single = node.domain == TFLITE and node.op_type in DIVIDES_IN_FLOAT32
         known, told = self.table.known, (digest(value.ids), stated, single)
@@ -751,9 +746,7 @@ def dequantized(model: Model, node: Node) -> Value:
     """DequantizeLinear, DEQUANTIZE: the same integers, with their scale; TensorFlow Lite computes on in float32."""
     if node.domain == TFLITE:
         value = model.operand(node, 0)
-        if isinstance(value, Lanes):
-            return value._replace(single=True)
-        return value if value.scale is None else Fixed(value.real.astype(np.float32))
+        return value._replace(single=True) if isinstance(value, Lanes) else value.in_float32
     if node.int("block_size"):
         raise NotCoveredError("it has scales for blocks")
     return model.scaled(node.inputs[0], model.numbers(node, 1), model.zeros(node, 2), node.int("axis", 1))
@@ -819,8 +812,6 @@ def convolution(model: Model, node: Node) -> Lanes:
     transposed = form is not None and form.transposed
     if node.domain == TFLITE:
         groups = x.shape[1] // max(weights.array.shape[1], 1)
-        if node.op_type == "DEPTHWISE_CONV_2D" and node.int("depth_multiplier") * groups != weights.array.shape[0]:
-            raise NotCoveredError("its depth_multiplier, which kernels of the device read, does not fit its weights")
     if node.ints("kernel_shape", weights.array.shape[2:]) != weights.array.shape[2:]:
         raise NotCoveredError("its kernel_shape is not that of its weights")
     if transposed:  # the weights have all input channels, and the outputs of one group

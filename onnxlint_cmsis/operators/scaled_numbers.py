@@ -66,6 +66,11 @@ class Fixed(NamedTuple):
         return Fixed(np.clip(steps, offset - top, offset + top - 1).astype(elem_type.replace("4", "8")))
 
     @property
+    def in_float32(self) -> Fixed:
+        """As a kernel makes float32 of it: as it is where it has no scale."""
+        return self if self.scale is None else Fixed(self.real.astype(np.float32))
+
+    @property
     def real(self) -> Array:
         """The real numbers."""
         if self.scale is None or self.zero is None:

@@ -1,4 +1,4 @@
-"""Layers of TensorFlow Lite whose kernels take an operand for what it is not, or compute no bounds.
+"""Layers of TensorFlow Lite whose kernels take an operand for what it is not, or find no bounds or sizes.
 
 What they make hangs on memory beside their operands, or on memory that nobody wrote: a file differs from itself. So
 nothing is known of it, not even that equal operands give equal results. Kernels are those of LiteRT
@@ -50,11 +50,18 @@ What TensorFlow Lite Micro refuses and LiteRT reads counts as read.
 """
 
 
-def misread(node: Node, graph: Graph, roles: Roles, read: Callable[[str], Array | None]) -> str:
+Sizes = Mapping[str, tuple[int, ...]]
+Reader = Callable[[str], "Array | None"]
+
+
+def misread(node: Node, graph: Graph, roles: Roles, read: Reader, computed: Sizes) -> str:
     """Say what a layer's kernel takes for what it is not, as a clause; empty where it takes nothing so.
 
-    `read` gives the array of a constant.
+    `read` gives the array of a constant, `computed` the sizes of tensors that operators make, as far as they are known.
     """
+    sizes = [(graph.shape(name), computed.get(name)) for name in node.outputs]
+    if any(true not in (None, stated) for stated, true in sizes):
+        return f"sizes of its results are not those that it makes (stated, made): {sizes}"
     told = _indices(node, graph) or _places(node, graph, read) or _data(node, graph, roles)
     return told or (roles.form is not None and _weights(node, graph, roles, roles.form)) or _activation(node, graph)
 
@@ -66,14 +73,19 @@ def _indices(node: Node, graph: Graph) -> str:
     return f"its places, sizes or axes are {bad}, which kernels read as int32" if bad else ""
 
 
-def _places(node: Node, graph: Graph, read: Callable[[str], Array | None]) -> str:
+def _places(node: Node, graph: Graph, read: Reader) -> str:
     """Constant places outside the data: kernels count from 0 alone and read beside it (gather.cc, gather_nd.cc)."""
     if node.op_type not in ("GATHER", "GATHER_ND") or not node.has(1) or node.inputs[1] not in graph.constants:
         return ""
     places, shape = read(node.inputs[1]), graph.shape(node.inputs[0]) or ()
     if places is None or None in shape or not -len(shape) <= node.int("axis") < len(shape):
         return ""
-    sizes = np.array(shape[: places.shape[-1]] if node.op_type == "GATHER_ND" else shape[node.int("axis")], np.int64)
+    if node.op_type == "GATHER":
+        sizes = np.array(shape[node.int("axis")])
+    elif 0 < (places.shape or (0,))[-1] <= len(shape):
+        sizes = np.array(shape[: places.shape[-1]])
+    else:
+        return f"its places of {list(places.shape)} are not those of {list(shape)}"
     return "" if ((places >= 0) & (places < sizes)).all() else f"it picks places outside of {list(shape)}"
 
 
@@ -100,6 +112,9 @@ def _weights(node: Node, graph: Graph, roles: Roles, form: Form) -> str:
         return f"its weights are {of_weights} and its bias {of_bias}, which kernels read as other numbers"
     shape, held = graph.shape(weights) or (), graph.shape(bias) if bias else None
     count = shape[form.outputs(len(shape))] if len(shape) >= 2 else None
+    factor, channels = node.int("depth_multiplier"), (graph.shape(data) or (None,))[-1]
+    if form.depthwise and factor * (channels or 0) != count:
+        return f"it has {count} channels, and kernels write {channels} times depth_multiplier, {factor}"
     stored = graph.quantization.get(weights)
     if stored is not None and len(stored.scales) not in (0, 1, count):
         return f"its weights have {len(stored.scales)} scales, and kernels read {count}"
