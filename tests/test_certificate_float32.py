@@ -10,7 +10,7 @@ import pytest
 from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from support.tflite_chains import Chain
-from support.tflite_fields import DIFFERS, EQUAL, device_runs, outcome
+from support.tflite_runs import DIFFERS, EQUAL, device_runs, outcome
 
 IMAGE = [1, 4, 4, 3]
 
@@ -41,8 +41,8 @@ class Layer:
         if not self.real:
             self.chain.add(op or "QUANTIZE", read, self.y, options)
             return self.chain.model(self.ends, [self.y])
-        made = self.chain.add(op, read, self.floats(self.chain.shape(self.y)), options) if op else read[0]
-        self.chain.add("QUANTIZE", [made], self.y, ("QuantizeOptions", {}))
+        result = self.chain.add(op, read, self.floats(self.chain.shape(self.y)), options) if op else read[0]
+        self.chain.add("QUANTIZE", [result], self.y, ("QuantizeOptions", {}))
         return self.chain.model(self.ends, [self.y])
 
 
@@ -107,10 +107,10 @@ def test_integers_without_a_scale_stand_for_no_real_numbers(op: str) -> None:
     for stated in (True, False):
         layer = Layer(real=False)
         chain, operands = layer.chain, [layer.x, *([layer.z] if op != "LOGISTIC" else [])]
-        made = layer.y if stated else chain.tensor(IMAGE, scale=[], zero=[], buffer=0)
-        chain.add(op, operands, made)
+        result = layer.y if stated else chain.tensor(IMAGE, scale=[], zero=[], buffer=0)
+        chain.add(op, operands, result)
         if not stated:
-            chain.add("QUANTIZE", [made], layer.y, ("QuantizeOptions", {}))
+            chain.add("QUANTIZE", [result], layer.y, ("QuantizeOptions", {}))
         files.append(chain.model(operands, [layer.y]))
     assert not equal(*files)
 
@@ -123,8 +123,8 @@ def test_a_constant_that_is_dequantized_is_one_of_float32() -> None:
         x, y = (chain.tensor([16], scale=[], zero=[], kind="FLOAT32", buffer=0, name=name) for name in "xy")
         told = chain.constant(held, [0.1]) if real else chain.constant(held.astype(np.float32) * np.float32(0.1), [])
         if real:
-            made = chain.tensor([16], scale=[], zero=[], kind="FLOAT32", buffer=0)
-            told = chain.add("DEQUANTIZE", [told], made, ("DequantizeOptions", {}))
+            result = chain.tensor([16], scale=[], zero=[], kind="FLOAT32", buffer=0)
+            told = chain.add("DEQUANTIZE", [told], result, ("DequantizeOptions", {}))
         chain.add("ADD", [x, told], y, ("AddOptions", {}))
         files.append(chain.model([x], [y]))
     assert equal(*files)

@@ -93,7 +93,7 @@ def test_the_device_reads_an_order_as_int32(op: str, kind: str, wrong: bool) -> 
     assert bool(operators) == wrong
 
 
-@pytest.mark.parametrize("op", ["MIRROR_PAD", "MAXIMUM", "AVERAGE_POOL_2D", "CONCATENATION", "LOGISTIC"])
+@pytest.mark.parametrize("op", ["MIRROR_PAD", "MAXIMUM", "AVERAGE_POOL_2D", "CONCATENATION", "LOGISTIC", "PRELU"])
 def test_results_of_another_type_than_the_data_are_equal_to_nothing(op: str) -> None:
     files = []
     for kind in ("INT8", "FLOAT32"):
@@ -102,7 +102,7 @@ def test_results_of_another_type_than_the_data_are_equal_to_nothing(op: str) -> 
         if op == "MIRROR_PAD":
             options, buffers = ("MirrorPadOptions", {"mode": "REFLECT"}), [{}, {"data": [0] * 16}]
             held = [tensor("n", [2, 2], 1, scale=None, type="INT32")]
-        elif op in ("MAXIMUM", "CONCATENATION"):
+        elif op in ("MAXIMUM", "CONCATENATION", "PRELU"):
             held, buffers = [tensor("c", [2, 4], 1)], [{}, {"data": [1] * 8}]
             ends[-1]["shape"] = [4, 4] if op == "CONCATENATION" else [2, 4]
         elif op == "AVERAGE_POOL_2D":

@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from support import models
 from support.tflite_chains import Chain
-from support.tflite_fields import DIFFERS, device_runs, outcome
+from support.tflite_runs import DIFFERS, device_runs, outcome
 
 
 def chained(zero_points: list[int] | None) -> bytes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MIXES = frozenset({
     "ARG_MAX", "ARG_MIN", "BATCH_MATMUL", "CAST", "DEQUANTIZE", "EMBEDDING_LOOKUP", "EQUAL", "FULLY_CONNECTED",
-    "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "MUL", "NOT_EQUAL", "PRELU", "QUANTIZE", "SELECT_V2", "SHAPE",
+    "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "MUL", "NOT_EQUAL", "QUANTIZE", "SELECT_V2", "SHAPE",
     "SOFTMAX", "SVDF", "TOPK_V2", "UNIDIRECTIONAL_SEQUENCE_LSTM",
 })  # fmt: skip
 """Operators with a kernel that tells types of its data and its results apart; others ask for one of them."""
@@ -94,6 +94,8 @@ def _data(node: Node, graph: Graph, roles: Roles) -> str:
         return ""
     data = (node.inputs[position] for position in roles.data_of(node))
     kinds = {graph.elem_type(name) for name in (*data, *node.outputs) if name}
+    if node.op_type == "PRELU" and "int16" in kinds:
+        kinds.discard("int8")  # of its slopes
     return f"its kernel reads and writes one type, and it has {', '.join(sorted(kinds))}" if len(kinds) > 1 else ""
 
 

@@ -3,30 +3,25 @@
 Any field of any table of the schema, given or left out: sizes, types, quantization, options, operands, metadata,
 subgraphs, values; or an edit of `tflite_edits`, or two. Files are those of the folders and random ones. What `verify`
 calls equal to the file that it was runs on random inputs beside it, in LiteRT's reference kernels and in PyPI's
-`tflite-micro`; a difference is printed, and the exit code is 1. A file that differs from itself in LiteRT
-is told apart.
+`tflite-micro`; a difference is printed, and the exit code is 1. A file that differs from itself in
+LiteRT is told apart.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import signal
 import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verified
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.format import TFLITE
-from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
@@ -34,19 +29,22 @@ from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 from support.linter import target_of
 from support.tflite_edits import edited
+from support.tflite_runs import (
+    DIFFERS,
+    EQUAL,
+    NOT_LOADED,
+    NOT_READ,
+    REFUSED,
+    UNSTEADY,
+    desktop_runs,
+    device_runs,
+    outcome,
+)
 from support.tflite_steps import as_converted, random_chain
 from support.tflite_writer import write
 from support.tflm_drafts import OPERATORS
 from support.tflm_zoo import zoo_file
 
-REFUSED, EQUAL, DIFFERS, NOT_READ, NOT_LOADED = "refused", "equal", "differs", "not read", "not loaded"
-UNSTEADY = "differs from itself in LiteRT"
-INPUTS = 12
-"""Runs of a pair that is called equal."""
-ARENA = 1 << 20
-"""Bytes that the device has."""
-LONGEST = 30
-"""Seconds that the runs of a pair may take."""
 NUMBERS = (0, 1, 2, -1, 3, 7, 127, 128, 255, -128, 1 << 20, (1 << 31) - 1)
 REALS = (0.0, 1.0, 0.5, 0.25, 2.0, -1.0, 1e-3, 1e-9)
 
@@ -196,107 +194,21 @@ def _tables_list(kind: str, values: list[dict[str, Any]], chance: random.Random)
     return values
 
 
-# The runs, each pair in a process of its own: runtimes end the process for some files.
-
-
-def outcome(old: bytes, new: bytes, seed: int, runs: Callable[[bytes, bytes, int], str] | None = None) -> str:
-    """Whether two files give the same on random inputs in LiteRT's reference kernels, or by `runs`."""
-    process = os.fork()
-    if process == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        signal.alarm(LONGEST)
-        status = 3
-        try:
-            status = {EQUAL: 0, DIFFERS: 1}.get((runs or _runs)(old, new, seed), 3)
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(process, 0)
-    return {0: EQUAL, 1: DIFFERS}.get(os.waitstatus_to_exitcode(status), NOT_LOADED)
-
-
-def _runs(old: bytes, new: bytes, seed: int) -> str:
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    sides = [
-        Interpreter(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
-        for data in (old, new)
-    ]
-    for side in sides:
-        side.allocate_tensors()
-    rng = np.random.default_rng(seed)
-    for number in range(INPUTS):
-        feeds = [_feed(rng, end["dtype"], end["shape"], number) for end in sides[0].get_input_details()]
-        results = []
-        for side in sides:
-            for feed, end in zip(feeds, side.get_input_details(), strict=True):
-                side.set_tensor(end["index"], feed)
-            side.invoke()
-            results.append([side.get_tensor(end["index"]) for end in side.get_output_details()])
-        if not _alike(*results):
-            return DIFFERS
-    return EQUAL
-
-
-def device_runs(old: bytes, new: bytes, seed: int) -> str:
-    """The same in PyPI's TensorFlow Lite Micro."""
-    from tflite_micro import runtime
-
-    sides = [runtime.Interpreter.from_bytes(data, arena_size=ARENA) for data in (old, new)]
-    main = read_tflite("m.tflite", data=old).subgraphs[0]
-    if any(size <= 0 for output in main.outputs for size in main.tensors[output].shape):
-        return NOT_LOADED  # get_output copies as many bytes as the file says
-    rng = np.random.default_rng(seed)
-    for number in range(INPUTS):
-        ends = [sides[0].get_input_details(position) for position in range(len(main.inputs))]
-        feeds = [_feed(rng, end["dtype"], end["shape"], number) for end in ends]
-        results = []
-        for side in sides:
-            for position, feed in enumerate(feeds):
-                side.set_input(feed, position)
-            side.invoke()
-            results.append([np.array(side.get_output(position)) for position in range(len(main.outputs))])
-        if not _alike(*results):
-            return DIFFERS
-    return EQUAL
-
-
-def _alike(results: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether two runs give the same, but for -0.0 for 0.0 and NaN of other bits."""
-    for have, want in zip(results, others, strict=True):
-        if have.shape != want.shape or have.dtype != want.dtype:
-            return False
-        equal = have.tobytes() == want.tobytes()
-        if not equal and (have.dtype.kind != "f" or not np.array_equal(have, want, equal_nan=True)):
-            return False
-    return True
-
-
-def _feed(rng: np.random.Generator, dtype: Any, sizes: Sequence[int], number: int) -> Any:
-    kind, shape = np.dtype(dtype), tuple(sizes)
-    if kind.kind == "f":
-        return (rng.standard_normal(shape) * 10.0 ** (number % 4 - 1)).astype(kind)
-    if kind.kind == "b":
-        return rng.random(shape) < 0.5
-    limits = np.iinfo(kind)
-    wide = (max(int(limits.min), -(1 << 30)), min(int(limits.max), 1 << 30)) if number % 2 else (0, 3)
-    return rng.integers(*wide, shape, endpoint=True).astype(kind)
-
-
 def told(old: bytes, change: Change, seed: int) -> str:
     """How a change ends."""
     try:
         files = [TFLITE.load("m.tflite", data) for data in (old, change.data)]
     except ModelError:
         return NOT_READ
-    if not verify(*files, 1 << 18).equal:
+    if not verified(*files, 1 << 18).equal:
         return REFUSED
     nodes = [(file.graph, node) for file in files for node in file.graph.nodes]
     desktop = not any(REFERENCE in (*misread_bias(*of), *unsteady(*of)) for of in nodes)
     device = not any(wrong_operators(file.file, target_of()) for file in files)
-    ways = [way for way, holds in ((_runs, desktop), (device_runs, device)) if holds]
+    ways = [way for way, holds in ((desktop_runs, desktop), (device_runs, device)) if holds]
     ends = {way: outcome(old, change.data, seed, way) for way in ways}
-    if ends.get(_runs) == DIFFERS and any(outcome(data, data, seed) == DIFFERS for data in (old, change.data)):
-        ends[_runs] = UNSTEADY
+    if ends.get(desktop_runs) == DIFFERS and any(outcome(data, data, seed) == DIFFERS for data in (old, change.data)):
+        ends[desktop_runs] = UNSTEADY
     return next((end for end in (DIFFERS, UNSTEADY, EQUAL) if end in ends.values()), NOT_LOADED)
 
 
@@ -309,7 +221,7 @@ def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
         try:
             noted = write({**described(root_of(SCHEMA, data)), "description": "noted"})
             files = [TFLITE.load("m.tflite", given) for given in (data, noted)]
-            if verify(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
+            if verified(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
                 yield path.name, data
         except (ModelError, ValueError, KeyError, TypeError, struct.error):
             continue
