@@ -58,6 +58,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "useless_quantization",
             "sum_overflow",
             "few_levels",
+            "slow_weights",
             "unfolded_constant",
             "planner_wastes",
         ),

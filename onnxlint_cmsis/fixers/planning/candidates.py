@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.fixers.planning.memory_bound import may_take_longer
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, REACH
 from onnxlint_cmsis.model.axes import leaves, resized
 
@@ -27,7 +28,8 @@ def domains_of(
     """Candidates of each class that may change, the present size first; classes with no other are left out.
 
     `live` has the number of lanes that must stay, for classes where it is less than the size. A class along a layer
-    with a known hazard has all sizes within reach, whatever the policy.
+    with a known hazard has all sizes within reach, whatever the policy. Without one, a policy that has to gain leaves
+    out sizes that may take longer.
     """
     policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
     named = _named(view, prices, movable) if policy.named else {}
@@ -37,6 +39,8 @@ def domains_of(
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
         if leaf in hazardous:
             wanted |= {*range(group.size, group.size + REACH)}
+        elif policy.must_gain:
+            wanted -= may_take_longer(view, prices, leaf, group.size, wanted)
         others = sorted(size for size in wanted - {group.size} if size >= least.get(leaf, 1))
         if others:
             domains[leaf] = (group.size, *others)

@@ -1,0 +1,62 @@
+"""Reading weights from their memory takes a quarter of the predicted time or more.
+
+The rule runs where the time is predicted (`--clock` or `--board`) and `--weights-in` or the board says where the
+weights lie. Dense layers use each weight once, so that such nets wait for their memory: from QSPI flash they take ten
+times as long as from SRAM.
+
+**What to do.** Put the weights, or those of the largest dense layers, into a faster memory, with the linker script or
+by copying them at start. Fewer weights help as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.ground.findings import Effect, Location, Statement
+from onnxlint_cmsis.ground.types import Level
+
+_MODEL = """
+g (float[1, 640] x) => (float[N, M] y) <float[640, 128] w = {1}> {
+    y = MatMul(x, w)
+}
+"""
+
+RULE = Rule(
+    code="CNN606",
+    name="slow-weights",
+    level=Level.NOTE,
+    effect=Effect.COSTS,
+    summary="Reading weights from their memory takes a quarter of the predicted time or more.",
+    docs=__doc__,
+    bad=Example(_MODEL, options="--target cortex-m55 --clock 250MHz --weights-in mram"),
+    good=Example(_MODEL, options="--target cortex-m55 --clock 250MHz --weights-in tcm"),
+)
+SHARE = 0.25
+"""Part of the time from which the memory is worth a word."""
+
+
+def run(subject: ModelSubject) -> Iterator[Statement]:
+    """Yield one statement for each target whose time is that of its memory."""
+    settings = subject.model.settings
+    if not any(settings.clocks):
+        return
+    memories = dict(zip((target.label for target in settings.targets), settings.memories, strict=False))
+    for target in summarize(subject.model).targets:
+        weights = memories.get(target.target, ("unknown", ""))[0]
+        time = target.time
+        if time is None or time.milliseconds is None or weights == "unknown" or time.weights < SHARE:
+            continue
+        waits = time.weights * sum(time.milliseconds) / 2
+        where = f"a memory of {weights} cycles a line" if weights.isdecimal() else weights
+        text = (
+            f"Reading weights from {where} takes about {100 * time.weights:.0f} % of the predicted time: "
+            f"{waits:,.3g} of {sum(time.milliseconds) / 2:,.3g} ms."
+        )
+        numbers: dict[str, str | int | float | bool] = {
+            "milliseconds": round(waits, 4),
+            "share": round(time.weights, 3),
+        }
+        remedy = "Put the weights into a faster memory: --weights-in shows what another one saves."
+        yield Statement(text, Location(subject.model.path), (target.target,), properties=numbers, remedy=remedy)
