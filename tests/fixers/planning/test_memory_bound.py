@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import AnalysisSettings, ModelAnalysis
-from onnxlint_cmsis.cmsis_nn.cost import predicted
-from onnxlint_cmsis.fixers.planning.memory_bound import LEAST_GAIN, may_take_longer
+from onnxlint_cmsis.cmsis_nn.library import predicted
+from onnxlint_cmsis.fixers.planning.decision import decide
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
 from onnxlint_cmsis.fixers.planning.prices import Prices
 from support.linter import target_of
 from support.models import text
@@ -19,38 +20,44 @@ DENSE = """
         y = MatMul(a, w)
     }
 """
+OUTPUTS = range(3, 34)
+LEAST_GAIN = 0.1
+"""Part of the instructions of a dense layer that more outputs have to save."""
 
 
-def slower(tmp_path, outputs, cpu, weights):
-    """Sizes up to 40 of the class between two dense layers that are left out, and their gains in instructions."""
+def padded(tmp_path, outputs, cpu, weights):
+    """The size that is chosen between two dense layers, and the part of the first one's instructions that it saves."""
     path = tmp_path / "net.onnx"
     path.write_bytes(text(DENSE.replace("N", str(outputs))).SerializeToString())
     target = target_of(cpu, "7.0.0", "gcc")
     model = ModelAnalysis(str(path), AnalysisSettings((target,), memories=((weights, "sram"),)))
     prices = Prices((target,), predicted)
     view = planning_input(model, prices)
+    sizes = decide(view, prices, FixOptions(), {}, {}).sizes
+    if not sizes:
+        return outputs, 0.0
+    ((leaf, size),) = sizes.items()
     site = next(site for site in view.sites if site.layer.call.output_dims.c == outputs)
-    (leaf,) = {leaf for leaf in site.leaves if model.dimensions.classes[leaf].size == outputs}
-    left_out = may_take_longer(view, prices, leaf, outputs, range(1, 41))
-    (have,) = prices.of_layer(site.layer)
-    gains = {}
-    for size in range(outputs + 1, 41):
-        (price,) = prices.at(site, site.channels({leaf: size}))
-        gains[size] = 1 - price.instructions / have.instructions
-    return left_out, gains
+    (have,), (want,) = prices.of_layer(site.layer), prices.at(site, site.channels({leaf: size}))
+    return size, 1 - want.instructions / have.instructions
 
 
-@pytest.mark.parametrize("outputs", [7, 9, 18, 30])
-def test_outputs_that_save_less_than_a_tenth_are_left_out(tmp_path, outputs):
-    left_out, gains = slower(tmp_path, outputs, "cortex-m55", "mram")
-    assert gains
-    assert left_out == {size for size, gain in gains.items() if gain < LEAST_GAIN}
+def test_outputs_are_padded_for_a_tenth_of_the_instructions(tmp_path):
+    fast = {outputs: padded(tmp_path, outputs, "cortex-m55", "tcm") for outputs in OUTPUTS}
+    slow = {outputs: padded(tmp_path, outputs, "cortex-m55", "mram") for outputs in OUTPUTS}
+    assert any(size > outputs and gain < LEAST_GAIN for outputs, (size, gain) in fast.items())
+    assert any(size > outputs for outputs, (size, _) in slow.items())
+    assert all(gain >= LEAST_GAIN for outputs, (size, gain) in slow.items() if size > outputs)
+    assert {outputs: pair for outputs, pair in fast.items() if pair[1] >= LEAST_GAIN}.items() <= slow.items()
 
 
-@pytest.mark.parametrize(("cpu", "weights"), [("cortex-m55", "tcm"), ("cortex-m4", "flash")])
-def test_fast_memory_and_other_cores_leave_nothing_out(tmp_path, cpu, weights):
-    assert slower(tmp_path, 7, cpu, weights)[0] == set()
+@pytest.mark.parametrize("weights", ["unknown", "sram", "40"])
+def test_every_other_memory_may_be_slow(tmp_path, weights):
+    for outputs in (7, 9, 30):
+        size, gain = padded(tmp_path, outputs, "cortex-m55", weights)
+        assert size == outputs or gain >= LEAST_GAIN
 
 
-def test_nothing_below_the_present_size_is_left_out(tmp_path):
-    assert min(slower(tmp_path, 9, "cortex-m55", "unknown")[0]) > 9
+def test_a_core_without_mve_asks_for_no_memory(tmp_path):
+    for outputs in OUTPUTS:
+        assert padded(tmp_path, outputs, "cortex-m4", "flash") == padded(tmp_path, outputs, "cortex-m4", "tcm")
