@@ -8,7 +8,8 @@ from typing import Any
 
 from onnxlint_cmsis.timing.cores import CORES, ERROR_OF_OTHERS, OTHER, Core
 from onnxlint_cmsis.timing.memories import MEMORIES
-from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER, OVERHEADS
+from onnxlint_cmsis.timing.overheads import OVERHEADS
+from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "silicon_times.json"
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import FloatCall, MemoryRoom, Size, Target
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.timing.calibration import Calibration
 
 
 class AnalysisSettings(NamedTuple):
@@ -32,5 +36,7 @@ class AnalysisSettings(NamedTuple):
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
     memories: tuple[tuple[str, str], ...] = ()
     """Memories of weights and arena of each target, in the order of `targets`; none where nothing is said."""
+    calibration: Calibration | None = None
+    """What was fitted to a measurement; None for public figures."""
     floating: FloatCall = FloatCall()
     """What calls of functions for f32 and f16 are given."""

@@ -36,7 +36,9 @@ def model_time(
         *_copies(model, target),
     ]
     known = [work for work in works if work is not None]
-    return predicted_time(Device(target.cpu, clock, *memory, model.settings.runtime.name), known, unknown)
+    return predicted_time(
+        Device(target.cpu, clock, *memory, model.settings.runtime.name, model.settings.calibration), known, unknown
+    )
 
 
 def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerWork | None:

@@ -168,6 +168,12 @@ class Settings:
         group=TARGETS,
         metavar="FILE",
     )
+    timing: str = setting(
+        "path",
+        "",
+        "File of `layers --write-timing`, for the time. It is fitted to a measurement on your board, and goes before "
+        "`weights-in`, `arena-in` and public figures.",
+    )
     compiler: str = setting(
         "compiler",
         COMPILERS[0],
@@ -405,6 +411,7 @@ class Settings:
     def analysis(self) -> AnalysisSettings:
         """Targets and assumptions of an analysis."""
         from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+        from onnxlint_cmsis.config.calibrations import read_calibration
 
         limit = self.size_checks_limit if self.weights else 0
         return AnalysisSettings(
@@ -418,6 +425,7 @@ class Settings:
             self.cmsis_nn_build,
             tuple(map(self._clock_of, self.targets)),
             tuple(map(self._memories_of, self.targets)),
+            read_calibration(self.timing) if self.timing else None,
             FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
 

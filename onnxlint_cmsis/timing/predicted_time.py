@@ -13,10 +13,12 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.timing.cores import OTHER, core_of
 from onnxlint_cmsis.timing.fetches import Fetches
 from onnxlint_cmsis.timing.memories import LINE, UNKNOWN, line_cost, placements
+from onnxlint_cmsis.timing.overheads import OVERHEADS, Overhead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from onnxlint_cmsis.timing.calibration import Calibration
     from onnxlint_cmsis.timing.cores import Core
 
 
@@ -24,19 +26,6 @@ DIGITS = 3
 """Significant digits of a bound."""
 ONE_NUMBER = 0.15
 """Error up to which a time is one number with its error; above it is a range."""
-
-
-class Overhead(NamedTuple):
-    """Cycles of a runtime beside its kernels, least and most."""
-
-    run: tuple[int, int] = (0, 0)
-    """In each run."""
-    operator: tuple[int, int] = (0, 0)
-    """For each operator."""
-
-
-OVERHEADS = {"tflm": Overhead((1000, 2200), (1200, 2100))}
-"""Runtimes that were measured: nets of one, two and three tiny dense layers on NUCLEO-L4R5ZI."""
 
 
 class LayerWork(NamedTuple):
@@ -71,6 +60,8 @@ class PredictedTime(NamedTuple):
     """Addresses of what was measured."""
     reason: str = ""
     """Why there is no range; empty where there is one."""
+    calibrated: str = ""
+    """Measurement that it was fitted to; empty for public figures."""
 
     def of(self, instructions: tuple[int, int], left_out: int) -> PredictedTime:
         """The time of other instructions at the same cycles for each."""
@@ -100,7 +91,8 @@ class PredictedTime(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether the memories are known and the range is narrow."""
-        return not self.reason and len(self.memories) == 1 and self.error <= ONE_NUMBER
+        known = len(self.memories) == 1 or bool(self.calibrated)
+        return not self.reason and known and self.error <= ONE_NUMBER
 
     @property
     def text(self) -> str:
@@ -129,6 +121,8 @@ class PredictedTime(NamedTuple):
         """Clock, layers left out, memories, and which setting narrows the range."""
         layers = "1 layer" if self.left_out == 1 else f"{self.left_out:,} layers"
         without = f" without {layers} of unknown cost" if self.left_out else ""
+        if self.calibrated:
+            return f"at {clock_text(self.clock)}{without} (calibrated with {self.calibrated})"
         shown = "weights/arena in " + " or ".join(map("/".join, self.memories))
         narrows = "; --weights-in and --arena-in narrow it" if len(self.memories) > 1 else ""
         return f"at {clock_text(self.clock)}{without} ({shown}{narrows})"
@@ -144,6 +138,7 @@ class PredictedTime(NamedTuple):
             "weights_share": None if bounds is None else round(self.weights, 3),
             "unknown_layers_left_out": self.left_out,
             "memories": [{"weights": weights, "arena": arena} for weights, arena in self.memories],
+            "calibrated": self.calibrated,
             "sources": list(self.sources),
             "reason": self.reason,
         }
@@ -165,6 +160,8 @@ class Device(NamedTuple):
     """Memory of the activations."""
     runtime: str = ""
     """Runtime that calls the kernels."""
+    calibration: Calibration | None = None
+    """What was fitted to a measurement of this CPU; it goes before memories and runtime."""
 
 
 def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -> PredictedTime:
@@ -176,6 +173,8 @@ def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -
     instructions = (sum(layer.least for layer in layers), sum(layer.most for layer in layers))
     if not instructions[1]:
         return without._replace(reason=NO_COST)
+    if device.calibration is not None and device.calibration.cpu == core.cpu:
+        return _calibrated(device.calibration, layers, without)._replace(instructions=instructions)
     for name, setting in ((device.weights, "weights-in"), (device.arena, "arena-in")):
         if name != UNKNOWN and line_cost(core, name, clock) is None:
             also = f"{setting} also takes the cycles of a line of {LINE} bytes"
@@ -202,6 +201,19 @@ def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -
         weights=max(shares),
         memories=tuple(covered),
         sources=core.sources,
+    )
+
+
+def _calibrated(calibration: Calibration, layers: Sequence[LayerWork], without: PredictedTime) -> PredictedTime:
+    """The time that a measurement on the same board says."""
+    least, most = (
+        calibration.cycles([layer._replace(least=number, most=number) for layer, number in ends])
+        for ends in ([(layer, layer.least) for layer in layers], [(layer, layer.most) for layer in layers])
+    )
+    weights = calibration.weights * sum(layer.fetches.weights for layer in layers)
+    bounds = (least * (1 - calibration.error), most * (1 + calibration.error))
+    return without._replace(
+        cycles=bounds, weights=2 * weights / sum(bounds), calibrated=calibration.source, sources=(calibration.source,)
     )
 
 

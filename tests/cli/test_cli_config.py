@@ -75,6 +75,7 @@ ram = "192K"
 clock = "120MHz"
 weights-in = "mram"
 arena-in = 20
+timing = "board.json"
 board = {cortex-m4 = "nucleo-l4r5zi"}
 [stack]
 "*" = "4K"

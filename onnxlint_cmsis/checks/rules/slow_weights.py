@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.coverage import summarize
-from onnxlint_cmsis.checks.rule import Example, ModelSubject, Rule
+from onnxlint_cmsis.checks.rule import Example, Rule
+from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 
