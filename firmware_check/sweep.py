@@ -103,8 +103,9 @@ def _check_size(row: Row) -> None:
     missing = [name for name in FIELDS[:-1] if name not in row]
     if missing:
         raise FirmwareError(f"a row has no {', '.join(missing)}")
-    deep = row["kind"].startswith(("conv", "fc", "transpose_conv"))
+    deep = row["kind"].startswith(("conv_", "fc", "transpose_conv", "batch_matmul")) or row["kind"] == "conv"
     filters = row["kh"] * row["kw"] * row["out_c"] * (row["in_c"] if deep else 1)
+    filters *= max(row.get("second_n", 1), 1) * max(row.get("second_h", 1), 1)
     images = row["n"] * max(row["h"] * row["w"] * row["in_c"], row["out_h"] * row["out_w"] * row["out_c"])
     largest = max(images * KINDS[row["kind"]].bits // 8, filters, _recurrent_bytes(row))
     if largest > _BYTES or row["out_c"] > _CHANNELS:

@@ -30,6 +30,7 @@ class SweepKind:
 _OHWI, _1HWO, _DENSE = "s.out_c, s.kh, s.kw, s.in_c", "1, s.kh, s.kw, s.out_c", "s.in_c, 1, 1, s.out_c"
 
 
+_RIGHT = "s.second_n, s.second_h, s.out_c, s.in_c"
 _CONV, _POOL = "(&{0}, &in, &filter, &out)", "(out.w, in.c)"
 
 
@@ -76,6 +77,9 @@ KINDS = {
     "lstm_s16": SweepKind("arm_lstm_unidirectional_s16", "6.0.0", 16),
     "svdf": SweepKind("arm_svdf_s8", "6.0.0", size="svdf_size()"),
     "svdf_s16": SweepKind("arm_svdf_state_s16_s8", "6.0.0"),
+    "batch_matmul": SweepKind("arm_batch_matmul_s8", "7.0.0", size="4 * filter.w", dims=_RIGHT),
+    "batch_matmul_s16": SweepKind("arm_batch_matmul_s16", "7.0.0", 16, dims=_RIGHT),
+    "concatenation": SweepKind("arm_concatenation_s8_x"),
     "plain_move": SweepKind("plain_move", plain=True),
     "plain_lookup": SweepKind("plain_lookup", plain=True),
     "plain_requantize": SweepKind("plain_requantize", plain=True),
@@ -100,7 +104,8 @@ DEFAULTS = {
 
 
 MORE_FIELDS = ("front_c", "rank", "axis_0", "axis_1", "axis_2", "axis_3", "second_n", "second_h", "second_w",
-               "second_c", "data", "spread", "level", "shift", "without_bias", "time_major")  # fmt: skip
+               "second_c", "data", "spread", "level", "shift", "without_bias", "time_major",
+               "second_offset")  # fmt: skip
 """Further fields, 0 where a row leaves them out.
 
 `front_c`: channels padded in front. `rank`, `axis_*`: a permutation. `second_*`: size of the second operand. `data`: 0
@@ -109,7 +114,7 @@ seed with `spread` different values. `shift`: 0 takes 22 for a softmax on int8, 
 largest; other values skip those over 200 below. A softmax on int16 takes 1 for 0.
 An LSTM has `w` time steps, and scales its gates' sums by two to `shift`; `time_major`: 1 where its first axis is the
 time. An SVDF has `rank`, and `kh` values of memory for each of its `rank` times `out_c` filters.
-`without_bias`: 1 for no bias."""
+`without_bias`: 1 for no bias. `second_offset`: 1 where the right matrices of a product have a zero-point."""
 
 
 def callable_kinds(library: Library) -> list[str]:

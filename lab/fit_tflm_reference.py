@@ -80,6 +80,8 @@ def main() -> None:
         errors[kernel][build] = [round(100 * percentile(apart), 1), round(100 * max(apart), 1)]
         if errors[kernel][build][0] > LARGEST:  # the parts that are counted do not tell what it takes
             del kernels[kernel][core], errors[kernel][build]
+    kernels = {kernel: builds for kernel, builds in kernels.items() if builds}
+    errors = {kernel: errors[kernel] for kernel in kernels}
     data = {"compiler": "gcc 12.2", "kernels": kernels, "apart_error_percent": errors}
     INSTRUCTIONS.write_text(json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n")
 

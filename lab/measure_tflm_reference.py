@@ -4,7 +4,8 @@
 Makefile builds it. FLAGs go to arm-none-eabi-g++: those that chose the CPU for the library, and `-I` for the tree and
 its downloads. Each call of lab/tflm_calls.py becomes a model of one operator and runs under QEMU on PATTERNS of data; a
 plugin counts what the operator's Invoke retires. The least and the most of each call go into RECORDS under the name
-BUILD, such as dsp-O3 or dsp-O2c (with checks), for lab/fit_tflm_reference.py.
+BUILD, such as dsp-O3 or dsp-O2c (with checks), for lab/fit_tflm_reference.py. What RECORDS has of the build already is
+not measured again.
 """
 
 from __future__ import annotations
@@ -58,14 +59,15 @@ def image_of(program: Path, folder: Path, board: Board, library: str, flags: lis
     return image
 
 
-def measured(calls: list[ReferenceCall], board: Board, library: str, flags: list[str]) -> dict[int, list[int]]:
+def measured(calls: dict[int, ReferenceCall], board: Board, library: str, flags: list[str]) -> dict[int, list[int]]:
     """Instructions of each call on each pattern of data, by the call's number; a call that fails is left out."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "list").write_text("".join(f"{number}\n" for number in range(len(calls))))
-        for number, call in enumerate(calls):
+        (folder / "list").write_text("".join(f"{number}\n" for number in calls))
+        for number, call in calls.items():
             (folder / str(number)).write_bytes(model_of(call, number))
-        names = (CUSTOM_NAMES.get(op, op.title().replace("_", "")) for op in dict.fromkeys(call.op for call in calls))
+        ops = dict.fromkeys(call.op for call in calls.values())
+        names = (CUSTOM_NAMES.get(op, op.title().replace("_", "")) for op in ops)
         adding = " ".join(f"operators.Add{op}();" for op in names)
         numbers = ["-DTF_LITE_STATIC_MEMORY", f"-DPATTERNS={PATTERNS}", f"-DOPERATORS={adding}"]
         image = image_of(PROGRAM, folder, board, library, [*numbers, *flags])
@@ -105,21 +107,19 @@ def main(build: str, cpu: str, library: str, *flags: str) -> int:
     rows = [{"part": part, **call._asdict()} for part, call in parts]
     recorded = records() if RECORDS.exists() else []
     before = {json.dumps({**row, "instructions": {}}): row["instructions"] for row in recorded}
+    known = [before.get(json.dumps({**row, "instructions": {}}), {}) for row in rows]
+    missing = {number: call for number, (_, call) in enumerate(parts) if build not in known[number]}
     try:
-        results = measured([call for _, call in parts], board_named(cpu), str(Path(library).resolve()), list(flags))
+        results = measured(missing, board_named(cpu), str(Path(library).resolve()), list(flags)) if missing else {}
     except (OSError, subprocess.SubprocessError) as error:
         print(f"nothing was measured: {error}", file=sys.stderr)
         return 2
-    lines = []
-    for number, row in enumerate(rows):
-        known = before.get(json.dumps({**row, "instructions": {}}), {})
-        if number in results:
-            known[build] = [min(results[number]), max(results[number])]
-        if known:
-            lines.append(json.dumps({**row, "instructions": known}))
+    for number, counts in results.items():
+        known[number] = {**known[number], build: [min(counts), max(counts)]}
+    lines = [json.dumps({**row, "instructions": known[number]}) for number, row in enumerate(rows) if known[number]]
     RECORDS.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
-    failed = sorted({f"{rows[n]['op']} {rows[n]['elem_type']}" for n in range(len(rows)) if n not in results})
-    print(f"{len(results)} of {len(rows)} calls ran; not all of {', '.join(failed) or 'none'}", file=sys.stderr)
+    failed = sorted({f"{rows[n]['op']} {rows[n]['elem_type']}" for n in missing if n not in results})
+    print(f"{len(results)} of {len(missing)} calls ran; not all of {', '.join(failed) or 'none'}", file=sys.stderr)
     return 0
 
 

@@ -37,7 +37,8 @@ OPTIONS = {
     "SPLIT_V": "SplitVOptions", "PACK": "PackOptions", "UNPACK": "UnpackOptions", "ARG_MAX": "ArgMaxOptions",
     "RESIZE_BILINEAR": "ResizeBilinearOptions", "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighborOptions",
     "BATCH_MATMUL": "BatchMatMulOptions", "SQUEEZE": "SqueezeOptions", "CAST": "CastOptions",
-    "L2_NORMALIZATION": "L2NormOptions",
+    "L2_NORMALIZATION": "L2NormOptions", "GATHER": "GatherOptions", "MIRROR_PAD": "MirrorPadOptions",
+    "SPACE_TO_DEPTH": "SpaceToDepthOptions", "DEPTH_TO_SPACE": "DepthToSpaceOptions",
 }  # fmt: skip
 """Table of options of an operator; others have none."""
 RESCALED = (
@@ -47,6 +48,7 @@ RESCALED = (
 """Operators that may change the scale."""
 SCALES = (0.4, 1.0, 1.7, 3.1)
 """Scales of their results, against those of their data."""
+COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 WRITTEN = ("axes", "step", "results", "last_dropped")
 """Options of a call that no table of the schema has."""
 
@@ -260,6 +262,41 @@ def _chosen(draw: Draw) -> Drawn:
     return [shape], [*shape[:axis], *shape[axis + 1 :]], {"axis": axis, "output_type": "INT32"}
 
 
+def _gathered(draw: Draw) -> Drawn:
+    shape = draw.shape(draw.pick([1, 2, 3, 4]), 3000)
+    axis, count = draw.size(0, len(shape) - 1), draw.size(1, 8)
+    return [shape], [*shape[:axis], count, *shape[axis + 1 :]], {"axis": axis, "batch_dims": 0}
+
+
+def _blocks(draw: Draw) -> tuple[list[int], list[int], dict[str, Any]]:
+    """An image in depth, the same in space, and the size of a block."""
+    block, height, width, depth = draw.size(2, 3), draw.size(1, 6), draw.size(1, 6), draw.size(1, 12)
+    image = draw.pick([1, 1, 2])
+    deep = [image, height, width, depth * block * block]
+    return deep, [image, height * block, width * block, depth], {"block_size": block}
+
+
+def _deepened(draw: Draw) -> Drawn:
+    deep, wide, options = _blocks(draw)
+    return [wide], deep, options
+
+
+def _widened(draw: Draw) -> Drawn:
+    deep, wide, options = _blocks(draw)
+    return [deep], wide, options
+
+
+def _mirrored(draw: Draw) -> Drawn:
+    shape = draw.shape(draw.pick([2, 3, 4, 4]), 2000)
+    result = [size + draw.size(0, min(3, size - 1)) for size in shape]
+    return [shape], result, {"mode": draw.pick(["REFLECT", "SYMMETRIC"])}
+
+
+def _compared(draw: Draw) -> Drawn:
+    inputs, result, _ = _pairs(draw)
+    return inputs, result, {}
+
+
 Kind = tuple[str, str]
 """Type of data, and of the result where that is another."""
 FLOAT: tuple[Kind, ...] = (("float32", ""),)
@@ -308,6 +345,12 @@ ROWS: tuple[tuple[tuple[str, ...], tuple[Kind, ...], Callable[[Draw], Drawn]], .
     (("DEQUANTIZE",), (("int8", "float32"), ("int16", "float32")), _same),
     (("CAST",), (("int8", "float32"), ("float32", "int8"), ("int32", "float32"), ("float32", "int32"),
                  ("int16", "float32"), ("int32", "int16"), ("int16", "int32")), _same),
+    (("BATCH_MATMUL",), INTEGER, _matrices),
+    (("GATHER",), (*FLOAT, ("int8", "")), _gathered),
+    (("SPACE_TO_DEPTH",), (*FLOAT, ("int8", "")), _deepened),
+    (("DEPTH_TO_SPACE",), (*FLOAT, ("int8", "")), _widened),
+    (("MIRROR_PAD",), (*FLOAT, ("int8", "")), _mirrored),
+    (COMPARISONS, (("float32", "bool"), ("int8", "bool"), ("int32", "bool")), _compared),
 )  # fmt: skip
 """Operators, their types, and how their calls are drawn: a kernel costs a row."""
 
@@ -419,6 +462,11 @@ def _paddings(call: ReferenceCall) -> list[Any]:
     return [[[more // 2, more - more // 2] for more in added]]
 
 
+def _coordinates(call: ReferenceCall) -> list[Any]:
+    axis = call.options["axis"]
+    return [[number * 5 % call.inputs[0][axis] for number in range(call.output[axis])]]
+
+
 CONSTANTS: dict[str, Callable[[ReferenceCall], list[Any]]] = {
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "TRANSPOSE"), lambda call: [call.options["axes"]]),
     **dict.fromkeys(("ARG_MAX", "SPLIT"), lambda call: [[call.options["axis"]]]),
@@ -427,7 +475,8 @@ CONSTANTS: dict[str, Callable[[ReferenceCall], list[Any]]] = {
     "EXPAND_DIMS": lambda _: [[0]],
     "STRIDED_SLICE": _slice_ends,
     "SLICE": lambda call: [[0] * len(call.output), call.output],
-    "PAD": _paddings,
+    **dict.fromkeys(("PAD", "MIRROR_PAD"), _paddings),
+    "GATHER": _coordinates,
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), lambda call: [call.output[1:3]]),
 }
 """Operator to its constants of whole numbers, in order."""

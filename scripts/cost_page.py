@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, FLOATS, NO_BIAS, ONE_TAP, REFERENCE_OTHER, SOFT_FLOATS, ZERO
+from onnxlint_cmsis.cmsis_nn.cost_error import DILATED, FAMILIES, FLOATS, NO_BIAS, REFERENCE_OTHER, SOFT_FLOATS, ZERO
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, INTEGER_CPUS
 from onnxlint_cmsis.cmsis_nn.reference_instructions import COPIES, ELEMENTS
 from onnxlint_cmsis.ground.types import Isa
@@ -34,16 +34,16 @@ What single measured calls and layers of nets are off by at most, in percent, be
 Cortex-M0, M0+ and M23), or outside of a range. `python -m firmware_check` judges by this table:
 
 {most}
-A layer without a bias that has the number of one with a bias: {no_bias} %. A depthwise layer whose window has one
-tap: {one_tap} %. f32 and f16: {floats} %, without a floating-point unit {soft_floats} %. Reference code of the
+A layer without a bias that has the number of one with a bias: {no_bias} %. A dilated depthwise layer on Cortex-M0 and
+M0+: {dilated} %. f32 and f16: {floats} %, without a floating-point unit {soft_floats} %. Reference code of the
 application: nothing, on Cortex-M7 and M33 {reference} %.
 Each output of a channel whose weights are all zero takes up to {zero} instructions less.
 
 {later}
 Errors above 2 % belong to calls under 35,000 instructions. Of 6,000 pairs of layers that differ in one channel count,
 and by over 2 % in instructions, at most one is predicted in the wrong order. Layers without a bias cost up to 16 %
-less: this was measured for most kernels from 7.0.0 on, and others get the number of a layer with a bias. An int8 LSTM
-takes up to 9 % less where the scales of input and weights multiply to over 2^-12.
+less: that is in the number of most kernels from 7.0.0 on, and others get the number of a layer with a bias. An int8
+LSTM takes up to 9 % less where the scales of input and weights multiply to over 2^-12.
 
 Functions for f32 and f16 (main) were counted on 18,040 shapes and held against 18,040 others (gcc 12.2, -O3,
 -ffunction-sections -fdata-sections), with `float-contract` off and fast. With -Ofast, which CMSIS-NN's CMakeLists.txt
@@ -112,8 +112,9 @@ runtime the converter decides on copies, and none is counted.
 operator in the interpreter: {measured} calls with seven patterns of data
 (`tests/data/cost_tflm_reference.jsonl.gz`). A range goes over two builds with gcc 12.2 and newlib: -O3 without checks
 (NDEBUG), and -O2 with checks, which is what TensorFlow Lite Micro's Makefile takes. It holds what the data decide as
-well. -Os, other CPUs, compilers and revisions stay unknown. Kernels that CMSIS-NN has, such as ADD of equal shapes of
-integers, are not among them. `lab/measure_tflm_reference.py` measures another build.
+well. Other CPUs, compilers and revisions stay unknown. Kernels that CMSIS-NN has, such as ADD of equal shapes of
+integers, are not among them. Ranges are those of -O3 and -O2: -Os takes 1.0 to 2.2 times as much for layers of
+CMSIS-NN (above), and was not measured here. `lab/measure_tflm_reference.py` measures another build.
 {cores}.
 
 Of calls that no fit saw, 95 of 100 lie within the range of their build, or outside by this share at most (a call of
@@ -134,15 +135,15 @@ These costs are `null` in JSON; totals leave them out:
 
 * CMSIS-NN of CMSIS 5, and compilers other than gcc 12 to 14 and clang 19; with gcc 13, 14 and clang: releases before
   7.0.0, functions for f32 and f16, code of runtimes, and other CPUs than Cortex-M4 and M55
-* before 7.0.0: transposed convolutions, 16-bit and 4-bit layers; before 6.0.0: LSTM, SVDF
+* before 7.0.0: transposed convolutions, 16-bit and 4-bit layers, pads, minimum, maximum, transpose; before 6.0.0:
+  LSTM, SVDF
 * with main: an LSTM with an initial state
 * the body of a loop of which nobody can read how often it turns
-* batch matrix product and concatenation of integers
 * f32 and f16: pieces of code seen in fewer than 8 measured shapes
 * softmax with results of 16 bits (its range is known), over a plane, and on MVE in 4.0.0
 * fully connected layers whose weights have a zero-point (4 to 29 % more than without one)
-* grouped convolutions, dilated depthwise layers of int8, transposed convolutions without a bias on the direct route
-* int8 pooling of several images, int8 average pooling with padding on scalar CPUs
+* grouped convolutions, transposed convolutions without a bias on the direct route
+* int8 pooling of several images
 * on MVE, calls that arm_convolve_1_x_n_s8 hands back to arm_convolve_s8
 * several small images, or short rows of a fully connected layer
 * layers with an unknown size, and calls that return an error
@@ -191,7 +192,7 @@ def cost_page() -> str:
     filled |= {"{later}": _later(), "{apart}": _apart_table(), "{most}": _most_table()}
     filled |= {
         "{no_bias}": str(NO_BIAS),
-        "{one_tap}": str(ONE_TAP),
+        "{dilated}": str(DILATED),
         "{floats}": str(FLOATS),
         "{soft_floats}": str(SOFT_FLOATS),
     }
@@ -228,7 +229,7 @@ def _most_table() -> str:
 
 
 CORES = {"cortex-m0": "Cortex-M0", "scalar": "Cortex-M3", "dsp": "Cortex-M4", "mve": "Cortex-M55"}
-SHORT_TYPES = {"float32": "f32", "int8": "s8", "int16": "s16", "int32": "s32", "uint8": "u8"}
+SHORT_TYPES = {"bool": "bool", "float32": "f32", "int8": "s8", "int16": "s16", "int32": "s32", "uint8": "u8"}
 
 
 def _reference_cores(kernels: dict[str, Any]) -> str:

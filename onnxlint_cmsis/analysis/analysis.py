@@ -227,6 +227,10 @@ class ModelAnalysis:
         call = record.layer.call
         library, taken = self.settings.runtime.library(call.entry, target), self.route(call, target)
         instructions, ends, by_compiler = call_cost(call, library, taken)
+        around = self.execution.range_around(record.node, target)
+        if around != (0, 0):
+            alone = ends or (instructions is not None and (instructions, instructions))
+            return LayerCost(None, (alone[0] + around[0], alone[1] + around[1])) if alone and around else LayerCost()
         apart = ends is not None and not range_reason(taken.effective)
         return LayerCost(instructions, ends, by_compiler if apart else ())
 

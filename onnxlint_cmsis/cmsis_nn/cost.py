@@ -159,7 +159,8 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
         return None
     if call.function == Function.LSTM and call.initial_state is not False and target.release == "main":
         return None  # the first step then has a hidden state to multiply, which was not measured
-    if call.weight_offset or (call.int32_bias and target.isa is Isa.MVE):
+    offset = call.weight_offset and call.function is not Function.BATCH_MATMUL
+    if offset or (call.int32_bias and target.isa is Isa.MVE):
         return None  # measured without an offset, which takes 4 to 29 % (7.0.0), and with biases of 64 bits
     counts: Counts = {f"via.{function}": 1 for function in taken.chain[:-1]}
     if call.entry == "depthwise_s8" and taken.kernel.startswith("arm_convolve"):

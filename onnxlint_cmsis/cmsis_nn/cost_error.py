@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, measured_compilers
-from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, INTEGER_CPUS, float_build
+from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, CPUS, INTEGER_CPUS, float_build, integer_build
 from onnxlint_cmsis.cmsis_nn.kernel_loops import MEASURED
 from onnxlint_cmsis.cmsis_nn.loops.without_bias import KERNELS as WITHOUT_BIAS
 from onnxlint_cmsis.cmsis_nn.releases import holds
@@ -63,13 +63,14 @@ FAMILIES = (
         other=4,
         apart=_apart("0.06 / 0.52", "0.06 / 0.53", "0.02 / 0.10", "0.03 / 0.14", "0.08 / 0.36"),
     ),
-    FamilyError("depthwise of 16 bits, 4 bits", ("arm_depthwise_conv",), NARROW, gcc=3, small=6, clang=7, other=7),
+    FamilyError("depthwise of 16 bits", ("arm_depthwise_conv",), ("_s16",), gcc=3, small=6, clang=18, other=7),
+    FamilyError("depthwise of 4 bits", ("arm_depthwise_conv",), ("_s4",), gcc=3, small=6, clang=7, other=7),
     FamilyError(
         "depthwise",
         ("arm_depthwise_conv", "depthwise_conv"),
-        gcc=3,
-        small=1,
-        clang=9,
+        gcc=4,
+        small=2,
+        clang=10,
         other=5,
         apart=_apart("0.04 / 0.19", "0.04 / 0.19", "0.01 / 0.04", "0.01 / 0.14", "0.02 / 0.27"),
     ),
@@ -88,7 +89,7 @@ FAMILIES = (
         ("arm_avgpool",),
         gcc=1,
         small=8,
-        clang=1,
+        clang=5,
         other=1,
         apart=_apart("0.75 / 2.4", "0.01 / 0.04", "0.01 / 0.05", "0.02 / 0.04", "0.02 / 0.08"),
     ),
@@ -98,7 +99,7 @@ FAMILIES = (
         ("arm_max_pool",),
         gcc=1,
         small=1,
-        clang=1,
+        clang=7,
         other=2,
         apart=_apart("0.18 / 1.5", "0.19 / 1.6", "0.10 / 0.70", "0.06 / 0.61", "0.02 / 0.07"),
     ),
@@ -124,6 +125,8 @@ FAMILIES = (
     FamilyError("SVDF, pad", ("arm_svdf", "arm_pad"), gcc=1, small=2, clang=1, other=5),
     FamilyError("minimum, maximum", ("arm_minimum", "arm_maximum"), gcc=1, small=1, clang=2, other=1),
     FamilyError("transpose", ("arm_transpose",), gcc=1, small=3, clang=1, other=1),
+    FamilyError("product of matrices", ("arm_batch_matmul",), gcc=3, small=2, clang=3, other=5),
+    FamilyError("concatenation", ("arm_concatenation",), gcc=1, small=3, clang=3, other=5),
 )
 """The first row that has a kernel holds. Nets show more than single calls with random numbers where the data decide:
 requantization branches on the sign of its values, and Cortex-M0 divides the sums of pools in software."""
@@ -131,10 +134,10 @@ LEAST = 500
 """Instructions of any call that no percentage is asked of."""
 LEAST_SMALL = 1000
 """The same on Cortex-M0, M0+ and M23, which take two to three times as many."""
-NO_BIAS = 16
+NO_BIAS = 6
 """Percent for a layer without a bias that has the number of one with a bias."""
-ONE_TAP = 8
-"""Percent for a depthwise layer whose window has one tap: no measured shape has one; 6.8 was seen (4.0.0, M4)."""
+DILATED = 12
+"""Percent for a dilated depthwise layer on Cortex-M0 and M0+, which divide in software for each output."""
 ZERO = 16
 """Instructions that an output of a channel whose weights are all zero takes less: requantization branches on values."""
 REFERENCE_OTHER = 10
@@ -170,9 +173,10 @@ def documented_error(call: KernelCall, target: Target, taken: Route) -> Document
     compilers = measured_compilers(target)
     percent = max(gcc if compiler.name == GCC_12.name else row.clang for compiler in compilers) if compilers else gcc
     biased = call.bias or call.function not in WEIGHTED
-    one_tap = call.function is Function.DEPTHWISE and call.filter_dims.h == call.filter_dims.w == 1
+    dilated = call.function is Function.DEPTHWISE and call.dilation != (1, 1)
+    divides = dilated and integer_build(target).cpu == ALIGNED[0]
     known = biased or (taken.effective in WITHOUT_BIAS and holds(MEASURED, "", target.release))
-    beside = (row.other * other, NO_BIAS * (not known), ONE_TAP * one_tap)
+    beside = (row.other * other, NO_BIAS * (not known), DILATED * divides)
     return DocumentedError(max(percent, *beside), LEAST_SMALL if small else LEAST)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from onnxlint_cmsis.cmsis_nn.loops import (
+    concatenation_s8,
     convolve_1_x_n_s8,
     convolve_s8,
     convolve_s16,
@@ -15,6 +16,7 @@ from onnxlint_cmsis.cmsis_nn.loops import (
     elementwise,
     fully_connected_s8,
     fully_connected_s16,
+    matrices,
     pad_s8,
     pools_s8,
     pools_s16,
@@ -48,9 +50,9 @@ def _ordered(sizes: LoopSizes) -> bool:
     return len(sizes.permutation) > 1 and sorted(sizes.permutation) == [*range(len(sizes.permutation))]
 
 
-def _undilated(sizes: LoopSizes) -> bool:
-    """arm_depthwise_conv_s8 finds the taps of a dilated window with divisions."""
-    return sizes.dilation_h == sizes.dilation_w == 1
+def _joined(sizes: LoopSizes) -> bool:
+    """How long the runs are is known."""
+    return sum(sizes.runs) > 0
 
 
 def _touching(sizes: LoopSizes) -> bool:
@@ -63,11 +65,6 @@ def _touching(sizes: LoopSizes) -> bool:
 def _one_image(sizes: LoopSizes) -> bool:
     """Pooling goes over the images from 6.0.0 on only."""
     return sizes.n == 1 and _touching(sizes)
-
-
-def _one_unpadded_image(sizes: LoopSizes) -> bool:
-    """arm_avgpool_s8 on scalar looks at every tap and skips those in the padding."""
-    return sizes.n == 1 and sizes.plane.inside == sizes.pixels * sizes.taps
 
 
 def _rows(sizes: LoopSizes) -> bool:
@@ -115,12 +112,11 @@ KERNELS = (
     Kernel("arm_depthwise_conv_3x3_s8", depthwise_s8.conv_3x3_s8, NOT_MVE),
     Kernel("arm_depthwise_conv_s8_opt", depthwise_s8.s8_opt, (Isa.DSP, Isa.MVE)),
     Kernel("depthwise_conv_s8_mult_4", depthwise_s8.s8_mult_4),
-    Kernel("depthwise_conv_s8_generic", depthwise_s8.s8_generic, covers=_undilated),
+    Kernel("depthwise_conv_s8_generic", depthwise_s8.s8_generic),
     Kernel("arm_fully_connected_s8", fully_connected_s8.fully_connected_s8, NOT_MVE),
     Kernel("arm_fully_connected_s8", fully_connected_s8.by_three, MVE_ONLY, until="5.0.0"),
     Kernel("arm_fully_connected_s8", fully_connected_s8.fully_connected_s8, MVE_ONLY, since="5.0.0"),
-    Kernel("arm_avgpool_s8", pools_s8.avgpool_s8, (Isa.DSP, Isa.MVE), covers=_one_image),
-    Kernel("arm_avgpool_s8", pools_s8.avgpool_s8, (Isa.SCALAR,), covers=_one_unpadded_image),
+    Kernel("arm_avgpool_s8", pools_s8.avgpool_s8, covers=_one_image),
     Kernel("arm_max_pool_s8", pools_s8.max_pool_s8, covers=_one_image),
     Kernel("arm_elementwise_add_s8", partial(elementwise.elementwise_s8, "add"), several=True),
     Kernel("arm_elementwise_mul_s8", partial(elementwise.elementwise_s8, "mul"), several=True),
@@ -130,6 +126,9 @@ KERNELS = (
     Kernel("arm_transpose_conv_s8", transpose_conv_s8.direct, since="main", several=True),
     Kernel("arm_pad_s8", pad_s8.pad_s8, since=MEASURED, several=True),
     Kernel("arm_transpose_s8", transpose_s8.transpose_s8, since=MEASURED, covers=_ordered, several=True),
+    Kernel("arm_concatenation_s8_[wxyz]", concatenation_s8.concatenation_s8, covers=_joined, several=True),
+    Kernel("arm_batch_matmul_s8", matrices.batch_matmul_s8, since=MEASURED, several=True),
+    Kernel("arm_batch_matmul_s16", matrices.batch_matmul_s16, since=MEASURED, several=True),
     Kernel("arm_maximum_s8", partial(elementwise.extreme_s8, "maximum"), since=MEASURED, several=True),
     Kernel("arm_minimum_s8", partial(elementwise.extreme_s8, "minimum"), since=MEASURED, several=True),
     Kernel("arm_fully_connected_per_channel_s8", fully_connected_s8.per_channel_s8, since=MEASURED, several=True),

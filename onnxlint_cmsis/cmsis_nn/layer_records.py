@@ -38,6 +38,9 @@ COST_KINDS = {
     "lstm_s16": "lstm_unidirectional_s16",
     "svdf": "svdf_s8",
     "svdf_s16": "svdf_state_s16_s8",
+    "batch_matmul": "batch_matmul_s8",
+    "batch_matmul_s16": "batch_matmul_s16",
+    "concatenation": "concatenation_s8",
 }
 """Entry point of each kind; a kind without a type is s8."""
 
@@ -55,6 +58,8 @@ _REQUIRED = {
     "transpose": (*_PLANE, "rank"),
     "lstm": ("w", "in_c", "out_c"),
     "svdf": ("in_c", "out_c", "kh", "rank"),
+    "batch_matmul": ("w", "in_c", "out_c"),
+    "concatenation": ("h", "in_c", "out_c"),
 }
 
 _AXES = ("axis_0", "axis_1", "axis_2", "axis_3")
@@ -64,8 +69,8 @@ _LONG = ("n", "in_c", "out_c", "ch_mult")
 """LoopSizes up to the largest; those of a plane are 16-bit in the kernels."""
 _FROM_0 = ("pad_h", "pad_w", "ch_mult", "front_c", "rank", *_AXES)
 _SIZES = (*_DEFAULTS, "in_c", "out_c", "out_h", "out_w", "ch_mult", "front_c", "rank", *_AXES, *_SECOND)
-_BIAS, _TIME = "without_bias", "time_major"
-COST_KEYS = ("kind", *_SIZES, _BIAS, _TIME, *TARGET_FIELDS)
+_BIAS, _TIME, _OFFSET = "without_bias", "time_major", "second_offset"
+COST_KEYS = ("kind", *_SIZES, _BIAS, _TIME, _OFFSET, *TARGET_FIELDS)
 OTHERS = ("reps", "data", "spread", "level", "shift")
 
 
@@ -78,8 +83,10 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     of n, h, w, in_c, and `axis_0` ... say which of them the output has. maximum and minimum have a second operand of
     `second_n` ..., the first one's sizes where these are missing. An LSTM has `w` time steps of `in_c` values and
     `out_c` units; `time_major` is 1 where its first axis is the time. An SVDF has `in_c` inputs, `out_c` units of
-    `rank` filters each, and `kh` values of memory for each filter; `svdf_s16` keeps them in 16 bits. `without_bias`
-    is 1 for a layer without a bias.
+    `rank` filters each, and `kh` values of memory for each filter; `svdf_s16` keeps them in 16 bits. A batch_matmul
+    has n x h left matrices of `w` rows and `in_c` columns, `second_n` x `second_h` right ones of `out_c` rows, and
+    `second_offset` is 1 where these have a zero-point other than 0. A concatenation joins `h` rows of `in_c` numbers
+    and of what `out_c` has more. `without_bias` is 1 for a layer without a bias.
 
     Raises:
         ValueError: with the field, what was found and what is allowed.
@@ -96,11 +103,13 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     if kind == "softmax":
         rows = Dims(size["out_c"], 1, 1, size["in_c"])
         return KernelCall(COST_KINDS[name], rows, Dims(None, None, None, None), rows)
-    if kind == "transpose":
-        return _transpose(given, size)
     if kind == "lstm":
         call = KernelCall(COST_KINDS[name], given, _NO_DIMS, given._replace(c=size["out_c"]))
         return call._replace(time_major=bool(number(record.get(_TIME) or 0, _TIME, 0, 1)))
+    if kind in _OWN_DIMS:
+        call = _OWN_DIMS[kind](given, size)
+        offset = bool(number(record.get(_OFFSET) or 0, _OFFSET, 0, 1))
+        return call._replace(entry=COST_KINDS[name], weight_offset=offset)
     if kind == "svdf":
         filters = Dims(size["rank"] * size["out_c"], size["kh"], 1, size["in_c"])
         return KernelCall(COST_KINDS[name], given, filters, given._replace(c=size["out_c"]), bias=bias)
@@ -119,6 +128,19 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     )
 
 
+def _joined(given: Dims, size: Mapping[str, int]) -> KernelCall:
+    if size["out_c"] <= size["in_c"]:
+        raise ValueError(f"field 'out_c' is {size['out_c']}; allowed: more than in_c, {size['in_c']}")
+    runs = size["in_c"], size["out_c"] - size["in_c"]
+    return KernelCall("concatenation_s8", given, _NO_DIMS, given._replace(c=size["out_c"]), runs=runs)
+
+
+def _products(given: Dims, size: Mapping[str, int]) -> KernelCall:
+    images, heights = size.get("second_n", size["n"]), size.get("second_h", size["h"])
+    result = Dims(max(size["n"], images), max(size["h"], heights), size["w"], size["out_c"])
+    return KernelCall("batch_matmul_s8", given, Dims(images, heights, size["out_c"], size["in_c"]), result)
+
+
 def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
     """Axes that the call does not have lie in front, as in a lowered layer."""
     rank = size["rank"]
@@ -128,6 +150,10 @@ def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
     axes = (1,) * (4 - rank)
     result = Dims(*axes, *(given[axis] for axis in order))
     return KernelCall(COST_KINDS["transpose"], Dims(*axes, *given[:rank]), _NO_DIMS, result, permutation=order)
+
+
+_OWN_DIMS = {"transpose": _transpose, "concatenation": _joined, "batch_matmul": _products}
+"""Kinds whose dims tell something else, and how their calls are made."""
 
 
 def _cost_sizes(record: Mapping[str, object], kind: str) -> dict[str, int]:

@@ -10,7 +10,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.dims import Shape
 from onnxlint_cmsis.lower.epilogue import along_channels
-from onnxlint_cmsis.lower.find_quantization import of_weights, per_channel
+from onnxlint_cmsis.lower.find_quantization import of_input, of_weights, per_channel
 from onnxlint_cmsis.lower.layer import Channel, Layer, product_of
 from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -84,9 +84,13 @@ def _batch_product(
         return Layer(
             node, KernelCall(Function.BATCH_MATMUL.entry(kind), left, right, result, floating=adjoint), macs=macs
         )
+    stored = of_input(graph, node, operator_of(node).roles.second)
     call = KernelCall(
-        Function.BATCH_MATMUL.entry(kind), Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3])
-    )
+        Function.BATCH_MATMUL.entry(kind),
+        Dims(*a), Dims(b[0], b[1], b[3], b[2]), Dims(batch, height, a[2], b[3]),
+        # What is not quantized yet gets a zero-point, as activations do.
+        weight_offset=kind == "s8" and (stored is None or any(stored.signed_zero_points)),
+    )  # fmt: skip
     return Layer(node, call, {}, 1, assumed, macs)
 
 

@@ -65,11 +65,14 @@ def _laid_out(shape: Shape | None, plain: bool, missing: int) -> Dims:
 
 
 def is_image(graph: Graph, tensor: str) -> bool | None:
-    """Whether an activation is an image, stored as NHWC; None where its producers do not decide."""
+    """Whether an activation is an image, stored as NHWC: its producers decide, else who reads where they begin.
+
+    None where nothing decides.
+    """
     for _ in range(REACH):
         node = graph.producers.get(tensor)
         if node is None or _to_nchw(node.ints("perm")):
-            return None
+            return _read_as_image(graph, tensor)
         layout = operator_of(node).layout
         if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
             return layout is Layout.IMAGE
@@ -78,6 +81,25 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
             return None
         tensor = node.inputs[position]
     return None
+
+
+def _read_as_image(graph: Graph, tensor: str) -> bool | None:
+    """Whether an operator on images reads a value, possibly behind others that keep the order of axes.
+
+    False where one does that takes the order of axes as it stands, and none on images.
+    """
+    waiting, seen, ordered_reader = [tensor], {tensor}, False
+    while waiting and len(seen) <= REACH:
+        for reader in graph.consumers.get(waiting.pop(), ()):
+            layout, order = operator_of(reader).layout, reader.ints("perm")
+            if layout is Layout.IMAGE:
+                return True
+            if _to_nchw(order) or (layout is Layout.ORDERED and not _keeps_channels(graph, reader)):
+                ordered_reader = True
+            elif len(order) < 3 or order != channels_last(len(order)):
+                waiting += [name for name in reader.outputs if name not in seen]
+                seen.update(reader.outputs)
+    return False if ordered_reader else None
 
 
 def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> bool:
@@ -93,16 +115,7 @@ def _to_nchw(order: tuple[int, ...]) -> bool:
 
 def becomes_image(graph: Graph, tensor: str) -> bool:
     """Whether an operator on images reads a value, possibly behind others that keep the order of axes."""
-    waiting, seen = [tensor], {tensor}
-    while waiting and len(seen) <= REACH:
-        for reader in graph.consumers.get(waiting.pop(), ()):
-            layout = operator_of(reader).layout
-            if layout is Layout.IMAGE:
-                return True
-            if layout is not Layout.ORDERED or _keeps_channels(graph, reader):
-                waiting += [name for name in reader.outputs if name not in seen]
-                seen.update(reader.outputs)
-    return False
+    return _read_as_image(graph, tensor) is True
 
 
 def _keeps_channels(graph: Graph, node: Node) -> bool:

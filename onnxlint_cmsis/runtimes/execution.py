@@ -106,6 +106,11 @@ class Execution(ABC):
         del node, target
         return True
 
+    def range_around(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of what a kernel does besides its function; None where that is unknown."""
+        del node, target
+        return (0, 0)
+
     def duty(self, call: KernelCall, target: Target) -> Duty | None:
         """What the application computes before a call; None where a runtime does, or that is nothing."""
         del call, target

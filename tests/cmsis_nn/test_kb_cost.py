@@ -187,7 +187,6 @@ def test_a_fit_is_never_negative() -> None:
         (CONV._replace(entry="convolve_s4"), "6.0.0", "dsp", "gcc"),
         (CONV._replace(input_dims=Dims(1, None, 8, 16)), "7.0.0", "dsp", "gcc"),
         (CONV._replace(filter_dims=Dims(8, 3, 3, 8)), "7.0.0", "mve", "gcc"),
-        (DEPTHWISE._replace(dilation=Pair(2, 2)), "7.0.0", "dsp", "gcc"),
         (DENSE._replace(per_channel=True), "6.0.0", "dsp", "gcc"),  # a release without the function
         (DENSE._replace(per_channel=True, weight_offset=5), "7.0.0", "dsp", "gcc"),
         (CONV._replace(entry="transpose_conv_s8"), "6.0.0", "dsp", "gcc"),
@@ -303,6 +302,7 @@ def test_an_axis_counts_every_tap(outputs, stride, padding, size, dilation, inpu
     assert counted.before == sum(tap < 0 for tap in every)
     assert counted.inside == sum(0 <= tap < inputs for tap in every)
     assert counted.after == sum(tap >= inputs for tap in every)
+    assert counted.outside == sum(not any(0 <= tap < inputs for tap in window) for window in taps)
     ends = [(window[0] >= 0, window[-1] < inputs) for window in taps]
     assert counted.whole == ends.count((True, True))
     assert counted.cut_before == ends.count((False, True))

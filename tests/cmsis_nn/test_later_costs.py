@@ -16,13 +16,14 @@ from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, table_of
 from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost, instructions_range, predicted, route
 from onnxlint_cmsis.cmsis_nn.loops import without_bias
+from onnxlint_cmsis.cmsis_nn.loops.sizes import sizes_of
 from onnxlint_cmsis.cmsis_nn.loops.transpose_conv_s8 import copied_taps
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair
 
-MEDIAN, MOST_OF_ALL, LARGEST = 0.6, 2.1, 4.5
+MEDIAN, MOST_OF_ALL, LARGEST = 0.8, 2.9, 7.0
 """Percent: what the median, 95 of 100 and the largest error of every kernel on every core stay below."""
-ALIGNED = 1.6, 4.0, 12.0
+ALIGNED = 1.7, 4.1, 12.0
 """The same on Cortex-M0 and M23, on which a copy takes what the addresses decide."""
 LATER_COMPILERS = 2.5, 8.0, 45.0
 """The same with gcc 13.2 and clang 19.1; clang unrolls short loops in ways that few shapes show."""
@@ -46,6 +47,45 @@ def test_shapes_held_apart_are_predicted_as_published(build: str) -> None:
     told = file_of(build)["later"]["apart_error_percent"]
     assert predictions == told
     assert sum(error["rows"] for error in predictions.values()) > (2500 if release in ("7.0.0", "main") else 100)
+
+
+PADDED_OR_OF_ONE_TAP = 4
+"""Percent, beside 300 instructions."""
+
+
+def test_depthwise_layers_of_one_tap_in_padding_and_without_bias_have_their_numbers() -> None:
+    """Windows of one tap, windows that miss the input, and 16 bits without a bias: these were 7 to 45 % off."""
+    checked = 0
+    for record in fit_later_costs.records():
+        if record["kind"] not in ("dw", "dw_s16") or record["part"] != fit_later_costs.APART:
+            continue
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        sizes = sizes_of(call)
+        assert sizes is not None
+        outside = sizes.plane.h.outside + sizes.plane.w.outside > 0
+        for build, measured in record["instructions"].items():
+            target = fit_later_costs.target_named(build)
+            taken = route(call, target)
+            bare = not call.bias and taken.effective == "arm_depthwise_conv_fast_s16"
+            if "clang" in build or not (sizes.taps == 1 or outside or bare):
+                continue
+            number = cost(call, target)
+            assert number is not None
+            assert abs(number - measured) <= PADDED_OR_OF_ONE_TAP / 100 * measured + 300, (record, build, number)
+            checked += 1
+    assert checked > 2000
+
+
+@pytest.mark.parametrize("kind", ["batch_matmul", "batch_matmul_s16", "concatenation"])
+def test_products_of_matrices_and_concatenations_have_a_number_on_every_build(kind: str) -> None:
+    rows = [record for record in fit_later_costs.records() if record["kind"] == kind]
+    assert len(rows) > 80
+    for record in rows:
+        call = call_of({name: value for name, value in record.items() if name not in ("part", "instructions")})
+        assert len(record["instructions"]) >= 9
+        for build, measured in record["instructions"].items():
+            number = cost(call, fit_later_costs.target_named(build))
+            assert number == pytest.approx(measured, rel=0.1, abs=200), (record, build)
 
 
 def test_every_published_error_is_small() -> None:
@@ -319,7 +359,7 @@ def test_layers_without_a_bias_are_predicted_apart() -> None:
             number = cost(call, target)
             kernel = route(call, target).effective
             if measured > 5000 and kernel in without_bias.KERNELS and (number or target.compiler != "clang"):
-                off = 0.08 if "cortex-m" in build or target.compiler_version != "12.2" else 0.03
+                off = 0.1 if target.compiler_version != "12.2" else 0.08 if "cortex-m" in build else 0.03
                 assert number == pytest.approx(measured, rel=off), (record, build)
                 checked.add((kernel, target.cpu))
     assert len(checked) > 25

@@ -148,6 +148,34 @@ def test_a_pad_says_what_it_adds_in_front_in_the_order_of_its_sizes(shape, pads,
     assert (call.entry, call.pad_front, call.output_dims) == ("pad_s8", front, result)
 
 
+TURNED = "Reshape(a, s)", "Transpose<perm = [0, 3, 1, 2]>(a)"
+
+
+@pytest.mark.parametrize("turned", TURNED)
+@pytest.mark.parametrize("between", ["", "c = Relu(a)"])
+def test_an_input_that_readers_turn_to_channels_first_lies_as_it_stands(turned: str, between: str) -> None:
+    """A file converted from TensorFlow takes NHWC, and pads it before a Reshape or Transpose makes NCHW of it."""
+    reader = turned.replace("(a", "(c") if between else turned
+    model = text(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1, 6, 8, 1] x) => (float[] y)
+        <int64[8] p = {{0, 1, 0, 0, 0, 1, 2, 0}}, int64[4] s = {{1, 1, 8, 10}}, float[4, 1, 3, 3] w = {{0}}>
+        {{ a = Pad(x, p) {between} b = {reader} y = Conv<kernel_shape = [3, 3]>(b, w) }}"""
+    )
+    pad = next(layer.call for layer in lower(read(model), "s8").layers if layer.node.op_type == "Pad")
+    assert (pad.pad_front, pad.output_dims) == (Dims(0, 1, 0, 0), Dims(1, 8, 10, 1))
+
+
+def test_an_input_that_a_convolution_reads_is_an_image() -> None:
+    """Both memory orders are asked for: the convolution decides, as the input lies in memory once."""
+    model = text(
+        """<ir_version: 8, opset_import: ["" : 13]> g (float[1, 2, 6, 8] x) => (float[] y, float[] z)
+        <int64[8] p = {0, 1, 0, 0, 0, 0, 0, 0}, float[4, 2, 3, 3] w = {0}>
+        { z = Conv<kernel_shape = [3, 3]>(x, w) a = Pad(x, p) y = Flatten(a) }"""
+    )
+    pad = next(layer.call for layer in lower(read(model), "s8").layers if layer.node.op_type == "Pad")
+    assert (pad.pad_front, pad.output_dims) == (Dims(0, 0, 0, 1), Dims(1, 6, 8, 3))
+
+
 @pytest.mark.parametrize(
     ("pads", "mode"), [([0, 1, 0, 0, 0, 0, 0, 0], "constant"), ([0, 0, 1, 1, 0, 0, 1, 1], "reflect")]
 )

@@ -6,7 +6,7 @@ NNSupportFunctions/arm_nn_depthwise_conv_nt_t_s4.c.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import columns_of_windows, gathered_windows, in_blocks
+from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import columns_of_windows, gathered_windows, in_blocks, met_windows
 from onnxlint_cmsis.cmsis_nn.loops.memory import library_block, widen
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, add
@@ -39,11 +39,10 @@ def window_outputs(name: str, sizes: LoopSizes, taken: int, outputs: int) -> Cou
         f"{name}.row": images * sizes.out_h,
         f"{name}.pixel": pixels,
         f"{name}.channel": pixels * sizes.in_c,
-        f"{name}.output": pixels * outputs,
         f"{name}.output.dilated_h": pixels * outputs * (sizes.dilation_h > 1),
         f"{name}.output.dilated_w": pixels * outputs * (sizes.dilation_w > 1),
-        f"{name}.filter_row": images * plane.h.inside * sizes.out_w * outputs,
         f"{name}.tap": images * plane.inside * outputs,
+        **met_windows(f"{name}.output", f"{name}.filter_row", sizes, images * outputs),
     }
 
 

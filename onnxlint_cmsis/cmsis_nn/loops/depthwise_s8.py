@@ -44,9 +44,8 @@ def s8_mult_4(sizes: LoopSizes, _: Isa) -> Counts:
         "mult_4.row": sizes.out_h,
         "mult_4.pixel": sizes.pixels,
         "mult_4.channel": sizes.pixels * sizes.in_c,
-        "mult_4.tile": sizes.pixels * tiles,
-        "mult_4.filter_row": plane.h.inside * sizes.out_w * tiles,
         "mult_4.tap": plane.inside * tiles,
+        **met_windows("mult_4.tile", "mult_4.filter_row", sizes, tiles),
     }
 
 
@@ -58,9 +57,22 @@ def s8_generic(sizes: LoopSizes, _: Isa) -> Counts:
         "generic.row": sizes.n * sizes.out_h,
         "generic.pixel": sizes.n * sizes.pixels,
         "generic.channel": sizes.n * sizes.pixels * sizes.in_c,
-        "generic.output": sizes.n * sizes.pixels * sizes.out_c,
-        "generic.filter_row": sizes.n * plane.h.inside * sizes.out_w * sizes.out_c,
+        "generic.output.dilated_h": sizes.n * sizes.pixels * sizes.out_c * (sizes.dilation_h > 1),
+        "generic.output.dilated_w": sizes.n * sizes.pixels * sizes.out_c * (sizes.dilation_w > 1),
         "generic.tap": sizes.n * plane.inside * sizes.out_c,
+        **met_windows("generic.output", "generic.filter_row", sizes, sizes.n * sizes.out_c),
+    }
+
+
+def met_windows(output: str, filter_row: str, sizes: LoopSizes, outputs: int) -> Counts:
+    """`outputs` of each pixel and their filter rows: those that meet the input, and those wholly in the padding."""
+    rows, columns = sizes.plane.h, sizes.plane.w
+    return {
+        output: (sizes.out_h - rows.outside) * (sizes.out_w - columns.outside) * outputs,
+        f"{output}.no_column": (sizes.out_h - rows.outside) * columns.outside * outputs,
+        f"{output}.no_row": rows.outside * sizes.out_w * outputs,
+        filter_row: rows.inside * (sizes.out_w - columns.outside) * outputs,
+        f"{filter_row}.no_tap": rows.inside * columns.outside * outputs,
     }
 
 
@@ -83,8 +95,9 @@ def columns_of_windows(name: str, sizes: LoopSizes, images: int) -> Counts:
     return {
         name: 1,
         f"{name}.row": images * sizes.out_h,
-        f"{name}.pixel": images * sizes.pixels,
-        f"{name}.filter_row": images * rows.inside * sizes.out_w,
+        f"{name}.pixel": (sizes.out_h - rows.outside) * above_and_below,
+        f"{name}.pixel.no_row": rows.outside * above_and_below,
+        f"{name}.filter_row": rows.inside * above_and_below,
         f"{name}.above": (rows.cut_before + rows.cut_both) * above_and_below,
         f"{name}.below": (rows.cut_after + rows.cut_both) * above_and_below,
         f"{name}.above.value": rows.before * values,
@@ -95,16 +108,18 @@ def columns_of_windows(name: str, sizes: LoopSizes, images: int) -> Counts:
 def fours_of_channels(name: str, sizes: LoopSizes, images: int) -> Counts:
     """Four channels at a time by two taps, then single channels."""
     pixels = images * sizes.pixels
-    four, single = pixels * (sizes.in_c // 4), pixels * (sizes.in_c % 4)
+    four, single, several = pixels * (sizes.in_c // 4), pixels * (sizes.in_c % 4), 1 * (sizes.taps > 1)
     return {
         f"{name}.fours.enter": pixels * (sizes.in_c >= 4),
-        f"{name}.four": four,
+        f"{name}.four": four * several,
+        f"{name}.four.of_one_tap": four * (1 - several),
         f"{name}.four.two_taps": four * (sizes.taps // 2),
-        f"{name}.four.two_taps.enter": four * (sizes.taps > 1),
-        f"{name}.four.odd_tap": four * (sizes.taps % 2),
+        f"{name}.four.two_taps.enter": four * several,
+        f"{name}.four.odd_tap": four * several * (sizes.taps % 2),
         f"{name}.singles.enter": pixels * (sizes.in_c % 4 > 0),
-        f"{name}.single": single,
-        f"{name}.single.tap": single * sizes.taps,
+        f"{name}.single": single * several,
+        f"{name}.single.of_one_tap": single * (1 - several),
+        f"{name}.single.tap": single * several * sizes.taps,
     }
 
 

@@ -52,7 +52,7 @@ def pad_s8(sizes: LoopSizes, isa: Isa) -> Counts:
     )  # fmt: skip
     turns = ((sizes.n, image, sizes.in_h * flat), (sizes.in_h, row, flat), (sizes.in_w, pixel, sizes.in_c))
     for depth, pieces in enumerate((once, each_image, each_row, each_pixel)):
-        for times, start, source in _alignments(turns[:depth]):
+        for times, start, source in alignments(turns[:depth]):
             for piece in pieces:
                 add(counts, _moved(isa, times, piece._replace(start=piece.start + start), source, copy))
     return counts
@@ -70,7 +70,7 @@ def _moved(
     return library_fill("pad.fill", times, piece.size, piece.start)
 
 
-def _alignments(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
+def alignments(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
     """Turns of nested loops by the alignment of their addresses: number, output and input address modulo 4.
 
     A loop is its number of turns, and the bytes from one turn to the next in the output and in the input.
@@ -80,5 +80,5 @@ def _alignments(turns: tuple[tuple[int, int, int], ...]) -> Iterator[tuple[int, 
         return
     (count, step, source_step), *inner = turns
     for first in range(min(4, count)):
-        for times, start, source in _alignments(tuple(inner)):
+        for times, start, source in alignments(tuple(inner)):
             yield times * ((count - first + 3) // 4), start + first * step, source + first * source_step

@@ -54,6 +54,8 @@ class AxisTaps(NamedTuple):
     """Positions whose last tap alone does not."""
     cut_both: int
     """Positions where neither does."""
+    outside: int
+    """Positions without a tap on the input."""
 
 
 class Plane(NamedTuple):
@@ -105,15 +107,16 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
 
 def _axis(axis: AxisSizes) -> AxisTaps:
     first, last = (min(max(0, position), len(axis.starts)) for position in _whole(axis))
-    before, inside = 0, (last - first) * axis.size
+    before, inside, outside = 0, (last - first) * axis.size, 0
     ends = {(True, True): last - first, (False, True): 0, (True, False): 0, (False, False): 0}
     for start in (*axis.starts[:first], *axis.starts[last:]):
         below = min(axis.size, up(max(0, -start), axis.dilation))
         within = min(axis.size, up(max(0, axis.inputs - start), axis.dilation))
-        before, inside = before + below, inside + max(0, within - below)
+        before, inside, outside = before + below, inside + max(0, within - below), outside + (within <= below)
         ends[start >= 0, start + axis.reach < axis.inputs] += 1
     after = axis.outputs * axis.size - before - inside
-    return AxisTaps(before, inside, after, ends[True, True], ends[False, True], ends[True, False], ends[False, False])
+    cut = ends[False, True], ends[True, False], ends[False, False]
+    return AxisTaps(before, inside, after, ends[True, True], *cut, outside)
 
 
 OddPlaces = tuple[tuple[int, int], tuple[int, int]]

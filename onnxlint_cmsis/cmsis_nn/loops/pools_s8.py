@@ -9,7 +9,7 @@ from onnxlint_cmsis.ground.types import Isa
 
 
 def avgpool_s8(sizes: LoopSizes, isa: Isa) -> Counts:
-    """Scalar goes channel by channel, dsp adds whole pixels in a buffer, MVE takes 16 channels at a time."""
+    """Scalar goes channel by channel and looks at every tap, dsp adds whole pixels, MVE takes 16 channels at a time."""
     plane = sizes.plane
     rows = plane.h.inside * sizes.out_w
     counts = {"avgpool": 1, "avgpool.row": sizes.out_h, "avgpool.pixel": sizes.pixels}
@@ -24,12 +24,18 @@ def avgpool_s8(sizes: LoopSizes, isa: Isa) -> Counts:
             "avgpool.scale.odd": sizes.pixels * (sizes.in_c % 2),
         }
     lanes = sizes.in_c if isa is Isa.SCALAR else up(sizes.in_c, 16)
-    return {
-        **counts,
+    counts |= {
         "avgpool.lane": sizes.pixels * lanes,
         "avgpool.filter_row": rows * lanes,
         "avgpool.tap": plane.inside * lanes,
     }
+    if isa is Isa.SCALAR:
+        for side, outside in (("above", plane.h.before), ("below", plane.h.after)):
+            counts[f"avgpool.filter_row.{side}"] = outside * sizes.out_w * lanes
+            counts[f"avgpool.tap.{side}"] = outside * sizes.out_w * sizes.filter_w * lanes
+        counts["avgpool.tap.left"] = plane.h.inside * plane.w.before * lanes
+        counts["avgpool.tap.right"] = plane.h.inside * plane.w.after * lanes
+    return counts
 
 
 def max_pool_s8(sizes: LoopSizes, isa: Isa) -> Counts:

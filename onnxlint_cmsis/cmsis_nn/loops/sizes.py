@@ -38,6 +38,10 @@ class LoopSizes(NamedTuple):
     """Whether an LSTM takes a step of all sequences before the next one."""
     aligned: bool
     """Whether the CPU loads words at multiples of 4 alone (Armv6-M and Armv8-M Baseline)."""
+    runs: tuple[int, ...]
+    """Numbers of each operand of a concatenation that follow each other in the output."""
+    weight_offset: bool
+    """Whether the weights, or the right side of a product of matrices, have a zero-point other than 0."""
     n: int
     """Images, or rows of a fully connected layer."""
     in_h: int
@@ -134,7 +138,10 @@ class LoopSizes(NamedTuple):
 
 LONGEST = 1 << 20
 """Largest size, stride, padding or dilation of windows that are counted one by one; no Cortex-M holds more."""
-OTHER_IMAGES = ("maximum_s8", "minimum_s8", "pad_s8", "svdf_s8", "svdf_state_s16_s8")
+OTHER_IMAGES = (
+    *("maximum_s8", "minimum_s8", "pad_s8", "svdf_s8", "svdf_state_s16_s8"),
+    *("batch_matmul_s8", "batch_matmul_s16"),
+)
 """Entry points whose output, second operand or filter may have another number of images than the input."""
 _NO_FILTER = Dims(1, 1, 1, 1)
 
@@ -160,7 +167,8 @@ def sizes_of(call: KernelCall, *, aligned: bool = False) -> LoopSizes | None:
     damaged = any(isinstance(size, int) and size < 0 for size in known[:10] + known[17:])  # others are many at once
     if damaged or max(map(abs, windows)) > LONGEST:
         return None
-    return LoopSizes(call.permutation, FrontSizes(*front), call.time_major, aligned, *known)
+    front_sizes = FrontSizes(*front)
+    return LoopSizes(call.permutation, front_sizes, call.time_major, aligned, call.runs, call.weight_offset, *known)
 
 
 def add(counts: Counts, more: Counts, turns: int | None = None) -> None:

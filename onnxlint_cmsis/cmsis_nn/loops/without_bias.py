@@ -16,6 +16,7 @@ KERNELS = frozenset(
     {
         *("arm_convolve_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8", "arm_convolve_s16"),
         *("arm_convolve_1x1_s4_fast", "arm_convolve_even_s4", "arm_depthwise_conv_s4_opt", "arm_depthwise_conv_s16"),
+        "arm_depthwise_conv_fast_s16",
         *("arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt", "depthwise_conv_s8_generic"),
         *("depthwise_conv_s8_mult_4", "arm_fully_connected_s8", "arm_fully_connected_per_channel_s8"),
         *("arm_fully_connected_s16", "arm_fully_connected_s4"),

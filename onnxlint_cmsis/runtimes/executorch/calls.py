@@ -384,8 +384,10 @@ def batch_matmul(call: ProgramCall) -> KernelCall:
     if (batch, depth, result.sizes) != (others, inner, (batch, rows, columns)):
         raise NotRunError(f"its operands have sizes {list(left.sizes)} and {list(right.sizes)}")
     return KernelCall(
-        "batch_matmul_s8", Dims(1, batch, rows, depth), Dims(1, batch, columns, depth), Dims(1, batch, rows, columns)
-    )
+        "batch_matmul_s8",
+        Dims(1, batch, rows, depth), Dims(1, batch, columns, depth), Dims(1, batch, rows, columns),
+        weight_offset=bool(call.number_of("rhs_zero_point")),
+    )  # fmt: skip
 
 
 def is_channel_broadcast(first: PteTensor, second: PteTensor) -> bool:

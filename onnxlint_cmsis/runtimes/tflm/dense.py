@@ -310,4 +310,5 @@ def prepare_products(p: Preparation) -> None:
         p.request_positive(p.routed(sums).buffer_size)
     left = left._replace(w=left.c, c=left.w) if p.view.option("adj_x") else left
     right = right if p.view.option("adj_y") else right._replace(w=right.c, c=right.w)
-    p.runs(f"arm_batch_matmul_{kind}", KernelCall(f"batch_matmul_{kind}", left, right, output))
+    offset = bool(zero_point(SECOND.of(p.view)))
+    p.runs(f"arm_batch_matmul_{kind}", KernelCall(f"batch_matmul_{kind}", left, right, output, weight_offset=offset))

@@ -143,6 +143,14 @@ class Interpretation(FileExecution):
         several = any(len(row.functions) > 1 for row, other in rows if other is node)
         return not self.stop(target) and (node.index in self._graph.once or not several)
 
+    def range_around(self, node: Node, target: Target) -> tuple[int, int] | None:
+        """Least and most instructions of the matrices that BATCH_MATMUL turns before it multiplies them."""
+        from onnxlint_cmsis.runtimes.tflm.reference_cost import turning_range
+
+        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is node)
+        view = next((view for view in own if view.operator.op == "BATCH_MATMUL"), None)
+        return (0, 0) if view is None else turning_range(view, target, self._runtime)
+
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
         from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range

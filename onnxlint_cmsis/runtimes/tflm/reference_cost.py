@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from math import ceil
+from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ BROADCASTS = ("ADD", "MUL")
 DATA: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "PRELU", "BATCH_MATMUL"), (0, 1)),
     **dict.fromkeys(("ADD", "MUL", "SUB", "DIV", "MAXIMUM", "MINIMUM"), (0, 1)),
+    **dict.fromkeys(("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"), (0, 1)),
     "TRANSPOSE_CONV": (2, 1),
     "SPLIT": (1,),
 }
@@ -67,16 +68,46 @@ def measured_own_code(target: Target) -> bool:
     return is_measured(target) and target.cpu not in ("cortex-m0", "cortex-m0+", "cortex-m23")
 
 
+def _builds(call: ReferenceCall, target: Target, commit: str) -> dict[str, dict[str, float | list[float]]]:
+    """Instructions of each turn in each build; none for what was not measured."""
+    floating = "float32" in (call.elem_type, call.result_type)
+    if target.compiler != COMPILER or commit != NEWEST or (floating and target.cpu not in FLOAT_CPUS):
+        return {}
+    builds: dict[str, dict[str, float | list[float]]]
+    builds = instruction_table()["kernels"].get(kernel_name(call), {}).get(integer_build(target).name, {})
+    return builds
+
+
+def turning_range(view: OperatorView, target: Target, runtime: Runtime) -> tuple[int, int] | None:
+    """Least and most instructions of the operands that BATCH_MATMUL turns in each run (batch_matmul.cc).
+
+    A constant is turned once. None where it turns some and nothing is known.
+    """
+    call = operator_call(view)
+    if call is None:
+        return None
+    turned = dict(zip(("left", "right"), map(prod, call.inputs), strict=True))
+    tensors = [view.input(position) for position in (0, 1)]
+    idle = call.options.get("adj_x") is not True, bool(call.options.get("adj_y"))
+    for side, tensor, stays in zip(("left", "right"), tensors, idle, strict=True):
+        if stays or (tensor is not None and view.constant(tensor)):
+            del turned[side]
+    builds = _builds(call, target, runtime.commit).values() if turned else []
+    if turned and not builds:
+        return None
+    ends = [
+        [sum(times * pair(costs[side])[end] for side, times in turned.items()) for costs in builds] for end in (0, 1)
+    ]
+    return int(min(ends[0], default=0)), ceil(max(ends[1], default=0))
+
+
 def reference_range(call: ReferenceCall, target: Target, commit: str) -> tuple[int, int] | None:
     """Least and most instructions of a reference kernel of a revision of TensorFlow Lite Micro.
 
     None for an operator, a type, a revision, a compiler or a CPU that was not measured, and where CMSIS-NN adds or
     multiplies.
     """
-    floating = "float32" in (call.elem_type, call.result_type)
-    if target.compiler != COMPILER or commit != NEWEST or (floating and target.cpu not in FLOAT_CPUS):
-        return None
-    builds = instruction_table()["kernels"].get(kernel_name(call), {}).get(integer_build(target).name, {})
+    builds = _builds(call, target, commit)
     integers = call.elem_type in ("int8", "int16")
     if not builds or (call.op in BROADCASTS and integers and all(shape == call.output for shape in call.inputs)):
         return None

@@ -320,6 +320,28 @@ def _chosen(call: ReferenceCall) -> Turns:
     return {"element": prod(call.inputs[0]), "result": prod(call.output), "outer": outer, "call": 1}
 
 
+def _gathered(call: ReferenceCall) -> Turns | None:
+    """gather.cc: a copy for each coordinate, of what lies behind the axis."""
+    axis, data = call.options.get("axis", 0), call.inputs[0]
+    if not -len(data) <= axis < len(data):
+        return None
+    inner = prod(data[axis % len(data) + 1 :])
+    return _copies({inner * _width(call): prod(call.output) // inner})
+
+
+def _blocks(call: ReferenceCall) -> Turns:
+    """space_to_depth.h, depth_to_space.h: loops over the axes of the image that lies in space."""
+    wide = call.inputs[0] if call.op == "SPACE_TO_DEPTH" else call.output
+    return {"element": prod(wide), "line": prod(wide[:-1]), "row": prod(wide[:2]), "call": 1}
+
+
+def _mirrored(call: ReferenceCall) -> Turns:
+    """mirror_pad.cc: each result finds its place along every axis."""
+    size = prod(call.output)
+    outside = size - prod(call.inputs[0])
+    return {"element": size, "axis": size * len(call.output), "outside": outside, "call": 1}
+
+
 KERNELS: dict[str, Callable[[ReferenceCall], Turns | None]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": prepare_depthwise,
@@ -342,5 +364,9 @@ KERNELS: dict[str, Callable[[ReferenceCall], Turns | None]] = {
     **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), _resized),
     "TRANSPOSE": prepare_transposed,
     "ARG_MAX": _chosen,
+    "GATHER": _gathered,
+    **dict.fromkeys(("SPACE_TO_DEPTH", "DEPTH_TO_SPACE"), _blocks),
+    "MIRROR_PAD": _mirrored,
+    **dict.fromkeys(("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"), _pairs),
 }
 """Operator to how its kernel's parts are counted."""
