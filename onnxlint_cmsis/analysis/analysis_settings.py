@@ -40,3 +40,8 @@ class AnalysisSettings(NamedTuple):
     """What was fitted to a measurement; None for public figures."""
     floating: FloatCall = FloatCall()
     """What calls of functions for f32 and f16 are given."""
+
+    @property
+    def rooms_of_ram(self) -> tuple[int | None, ...]:
+        """Bytes of RAM of each target, None where none were named."""
+        return tuple(room.ram for room in self.rooms) or (None,) * len(self.targets)

@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import MemoryRoom
 
 
+class ExactWay(NamedTuple):
+    """A way to less RAM that changes no number."""
+
+    bytes: int
+    """Bytes that the model would need."""
+    text: str
+    """What it takes, as a clause behind `with`."""
+    registers: tuple[str, ...]
+    """What the application has to register besides: `AddConcatenation()`."""
+
+
 class RamNeed(NamedTuple):
     """Bytes of RAM on one target."""
 
@@ -38,6 +49,8 @@ class RamNeed(NamedTuple):
     """What comes on top, as a sentence."""
     least: bool = False
     """Whether that is a lower bound."""
+    exact: ExactWay | None = None
+    """The least that was found without changing a number; None where nothing was looked for, or found."""
 
     @property
     def fits(self) -> bool:

@@ -191,6 +191,10 @@ def _fit(model: ModelAnalysis) -> _Fit:
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
+    if model.interpretation and not all(fit.ram is None or fit.ram.fits for fit in fits) and _can_fix(model):
+        from onnxlint_cmsis.fixers.memory.exact_way import with_exact_way
+
+        fits = tuple(with_exact_way(model, fit) for fit in fits)
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
     return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)

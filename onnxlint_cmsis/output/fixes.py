@@ -196,11 +196,11 @@ def _whole(price: PriceChange) -> str:
 
 
 def _memory(change: MemoryChange) -> str:
-    """`cortex-m4: a memory plan takes the arena from 100,720 to 82,288 bytes, the least that a plan can`."""
+    """`cortex-m4: arena with a memory plan 100,720 -> 82,288 bytes (...), the least that a plan can`."""
     used = change.head + change.tail
     rest = ", the least that a plan can" if used == change.least else f"; no plan gets below {change.least:,}"
     numbers = f"{_numbers(change.before, change.after)} bytes (head {change.head:,} + tail {change.tail:,})"
-    return f"{cpu_of(change.target)}: arena with a memory plan {numbers}{rest}; no operator is added"
+    return f"{cpu_of(change.target)}: arena with a memory plan {numbers}{rest}"
 
 
 def _total(total: TargetTotal) -> str:

@@ -5,10 +5,12 @@ and the largest scratch buffer. Of a `.tflite` file it counts the arena of Tenso
 `arena_used_bytes()` and what AllocateTensors needs while it plans, rounded up to a multiple of 16, which is the size
 to write. Stack, variables and the application come on top.
 
-The finding names the layer at which most bytes are alive, and one change that was tried: another order of layers, a
-layer that writes over its input, or fewer channels.
+The finding names the layer at which most bytes are alive. For a `.tflite` file it names the least that computes the
+same: layers in groups of channels, joined by a CONCATENATION, and a memory plan in the file. Where that does not fit,
+it names one change that was tried: another order of layers, a layer that writes over its input, or fewer channels.
 
-**What to do.** Make the change, or the input smaller. `onnxlint-cmsis memory` prints the plan.
+**What to do.** `--fix` with the same `--ram` or `--board` writes what computes the same and fits. Else make the change,
+or the input smaller. `onnxlint-cmsis memory` prints the plan.
 """
 
 from __future__ import annotations
@@ -49,18 +51,42 @@ def run(need: RamNeed) -> Iterator[Statement]:
     sentences = [
         f"The model needs {need.bytes:,} bytes of RAM ({listed(need.parts)}) and {there}: {over:,} too few.",
         f"Most are alive in {need.layer}: {listed(need.alive)}; scratch adds {need.scratch:,}." if need.alive else "",
-        _change(need),
+        *_changes(need),
         need.beside,
     ]
     facts: dict[str, str | int | float | bool] = {"needed": need.bytes, "room": need.room.ram, "scratch": need.scratch}
     if need.remedy:
         facts |= {"remedy": need.remedy.text, "after": need.remedy.bytes}
+    if need.exact:
+        facts |= {"exact": need.exact.text, "exact_after": need.exact.bytes}
     text = " ".join(filter(None, sentences))
-    yield Statement(text, need.location, (need.target,), properties=facts)
+    yield Statement(text, need.location, (need.target,), properties=facts, remedy=_mended(need))
+
+
+def _fits_exactly(need: RamNeed) -> bool:
+    return need.exact is not None and need.room.ram is not None and need.exact.bytes <= need.room.ram
+
+
+def _mended(need: RamNeed) -> str:
+    """What to do where a way fits that changes no number; empty where none does."""
+    if need.exact is None or not _fits_exactly(need):
+        return ""
+    methods = f"; register {' and '.join(need.exact.registers)} in the application" if need.exact.registers else ""
+    return f"--fix writes it after proof{methods}."
+
+
+def _changes(need: RamNeed) -> Iterator[str]:
+    """The way that changes no number, and where it does not fit the change that helps most."""
+    if need.exact and _fits_exactly(need):
+        yield f"With {need.exact.text} it computes the same, needs {need.exact.bytes:,} and fits."
+        return
+    if need.exact:
+        yield f"With {need.exact.text} it computes the same and needs {need.exact.bytes:,}, the least that was found."
+    yield _change(need)
 
 
 def _change(need: RamNeed) -> str:
-    """The change that helps most."""
+    """The change that helps most, whatever it costs."""
     if need.remedy is None or need.room.ram is None:
         return "No change of order, of buffers or of one tensor's channels was found that helps."
     fits = "fits" if need.remedy.bytes <= need.room.ram else "still does not fit"

@@ -9,6 +9,7 @@ from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers
 from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
+from onnxlint_cmsis.fixers.memory.tiled_model import TiledModel, fitted_model
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.report import Fixed
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
@@ -19,6 +20,9 @@ from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxlint_cmsis.analysis.fix_results import TargetTotal
     from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 (RULE,) = codes_of(PLAN)
@@ -35,23 +39,39 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         return fixed
     had = _had_plan(start)
     asked = any(room.ram for room in start.request.analysis.rooms) and RULE in start.request.plans
-    planned = planned_model(end) if asked or (had and end is not start) else None
-    if planned is None:
-        if had and end is not start:
-            return fixed._replace(result=fixed.result._replace(notes=(*fixed.result.notes, DROPPED)))
-        return fixed
-    proof = fixed.result.proof
-    certificate = certificate_of(start.analysis, planned.analysis)
+    cut = fitted_model(end) if asked else TiledModel(end)
+    planned = planned_model(cut.state) if asked or (had and end is not start) else None
+    notes = (*fixed.result.notes, *cut.notes)
+    if planned is None and had and cut.state is not start:
+        notes = (*notes, DROPPED)
+    new = planned or cut.state
+    if new is end:
+        return fixed._replace(result=fixed.result._replace(notes=notes))
+    certificate = certificate_of(start.analysis, new.analysis)
+    proof = fixed.result.proof or cut.proof
     result = fixed.result._replace(
         changed=True,
         reason="",
-        memory=tuple(memory_changes(start, planned)),
-        prices=tuple(price_changes(start, planned)),
-        bytes=Numbers(len(start.data), len(planned.data)),
+        notes=notes,
+        added=(*fixed.result.added, *cut.added),
+        memory=tuple(memory_changes(start, new)),
+        prices=tuple(price_changes(start, new)),
+        totals=tuple(_with_tiles(fixed.result.totals, end, new)),
+        bytes=Numbers(len(start.data), len(new.data)),
         proof=proof and proof._replace(every_input=certificate is not None),
         certificate=certificate,
     )
-    return Fixed(result, planned.data, planned)
+    return Fixed(result, new.data, new)
+
+
+def _with_tiles(totals: tuple[TargetTotal, ...], before: Snapshot, after: Snapshot) -> Iterator[TargetTotal]:
+    """Sums of predicted instructions with what tiles add to them."""
+    for index, total in enumerate(totals):
+        costs = [
+            sum(state.prices.of_layer(layer)[index].instructions or 0 for layer in state.lowered.layers)
+            for state in (before, after)
+        ]
+        yield total._replace(new_instructions=total.new_instructions + costs[1] - costs[0])
 
 
 def planned_model(state: Snapshot) -> Snapshot | None:

@@ -16,6 +16,13 @@ from onnxlint_cmsis.formats.tflite.flat_writer import (
     scalars,
 )
 from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN, plan_bytes
+from onnxlint_cmsis.formats.tflite.new_operators import (
+    NewOperator,
+    copied_operator,
+    new_code,
+    new_operator,
+    operator_number,
+)
 from onnxlint_cmsis.formats.tflite.new_tables import (
     NewTensor,
     changed_table,
@@ -26,7 +33,7 @@ from onnxlint_cmsis.formats.tflite.new_tables import (
 )
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.formats.tflite.schema import SCALARS, SCHEMA
+from onnxlint_cmsis.formats.tflite.schema import OPERATORS, SCALARS, SCHEMA
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.graph import StoredQuantization
 from onnxlint_cmsis.model.model_error import ModelError
@@ -56,6 +63,10 @@ class TfliteEdit:
         self._options: dict[OperatorPlace, dict[str, Value]] = {}
         self._more_tensors: list[list[Address]] = [[] for _ in self._subgraphs]
         self._more_buffers: dict[bytes, tuple[int, Address]] = {}
+        self._codes = self._root.tables("operator_codes")
+        self._more_codes: dict[tuple[int, int], Address] = {}
+        """OperatorCodes by number and version."""
+        self._more_operators: dict[OperatorPlace, list[Address]] = {}
         self._plan: bytes | None = None
         self._metadata: Address | None = None
         """Metadata entries of a file that has had none."""
@@ -89,10 +100,15 @@ class TfliteEdit:
             raise NotAppliedError(f"tensor `{self.tensor(where).name}` is stored in a form that is not edited")
         self._values[where] = data
 
+    def has_own_quantization(self, where: TensorPlace) -> bool:
+        """Whether no other tensor has a tensor's table of scales and zero-points."""
+        table = self._tensors[where.subgraph][where.number].table("quantization")
+        return table is not None and not self._flat.shared(table.span.offset)
+
     def set_quantization(self, where: TensorPlace, quantization: StoredQuantization) -> None:
         """Give a tensor other scales and zero-points; a range that the file states for each of them is forgotten."""
         table = self._tensors[where.subgraph][where.number].table("quantization")
-        if table is None or self._flat.shared(table.span.offset):
+        if table is None or not self.has_own_quantization(where):
             raise NotAppliedError(f"tensor `{self.tensor(where).name}` shares its quantization with another one")
         self._flat.write_vector(table.position("scale"), scalars("float", quantization.scales))
         if table.position("zero_point"):
@@ -114,6 +130,34 @@ class TfliteEdit:
         inputs = self._inputs.setdefault(where, list(self.operator(where).inputs))
         inputs += [-1] * (position + 1 - len(inputs))
         inputs[position] = tensor
+
+    def set_outputs(self, where: OperatorPlace, outputs: Sequence[int]) -> None:
+        """Make an operator write other tensors."""
+        self._plan_holds = False
+        table = self._operators[where.subgraph][where.number]
+        self._flat.write_vector(table.position("outputs"), scalars("int", outputs))
+
+    def insert(self, where: OperatorPlace, new: NewOperator) -> None:
+        """Add an operator behind one of the file, and behind those that were added there before."""
+        self._plan_holds = False
+        numbers = [(operator_number(code), code.number("version")) for code in self._codes] + [*self._more_codes]
+        wanted = OPERATORS.index(new.op)
+        fitting = (index for index, (op, version) in enumerate(numbers) if op == wanted and version >= new.version)
+        code = next(fitting, len(numbers))
+        if code == len(numbers):
+            self._more_codes[wanted, new.version] = new_code(self._flat, wanted, new.version)
+        self._put(where, new_operator(self._flat, new, code))
+
+    def insert_copy(
+        self, where: OperatorPlace, like: OperatorPlace, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> None:
+        """Add a copy of an operator with other tensors, as `insert` does. Raises NotAppliedError."""
+        self._plan_holds = False
+        old = self._operators[like.subgraph][like.number]
+        self._put(where, copied_operator(self._flat, old, tuple(inputs), tuple(outputs)))
+
+    def _put(self, where: OperatorPlace, operator: Address) -> None:
+        self._more_operators.setdefault(where, []).append(operator)
 
     def option(self, where: OperatorPlace, name: str) -> Value:
         """Value of an option as it is now."""
@@ -143,6 +187,14 @@ class TfliteEdit:
         for number, subgraph in enumerate(self._subgraphs):
             tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
             self._flat.write_addresses(subgraph.position("tensors"), tensors)
+            operators: list[Address] = []
+            for index, operator in enumerate(self._operators[number]):
+                operators += [_address(operator), *self._more_operators.get(OperatorPlace(number, index), ())]
+            if len(operators) > len(self._operators[number]):
+                self._flat.write_addresses(subgraph.position("operators"), operators)
+        if self._more_codes:
+            codes = [*map(_address, self._codes), *self._more_codes.values()]
+            self._flat.write_addresses(self._root.position("operator_codes"), codes)
         buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
         self._flat.write_addresses(self._root.position("buffers"), buffers)
         if self._metadata is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.formats.tflite.schema import ENUMS, SCALARS, SCHEMA
+from onnxlint_cmsis.formats.tflite.schema import ENUMS, SCALARS, SCHEMA, UNIONS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 ALIGNED = 16
@@ -29,8 +29,12 @@ class Blob(NamedTuple):
     """Byte that has to lie at a multiple of `ALIGNED`: the first element of a vector."""
 
 
-def table(kind: str, values: Mapping[str, float | bool | str | Address]) -> Blob:
-    """A table without unions, by the schema's names: numbers, names of enumerations, addresses."""
+Options = tuple[str, Address]
+"""What a union holds: the name of the table, and where that is."""
+
+
+def table(kind: str, values: Mapping[str, float | bool | str | Address | Options]) -> Blob:
+    """A table, by the schema's names: numbers, names of enumerations, addresses, and tables of unions."""
     entries = sorted(_entries(kind, values), key=lambda entry: -entry.width)
     length = 4 + 2 * (1 + max((entry.slot for entry in entries), default=-1))
     start = -(-length // 8) * 8
@@ -56,11 +60,14 @@ class _Entry(NamedTuple):
     address: Address | None = None
 
 
-def _entries(kind: str, values: Mapping[str, float | bool | str | Address]) -> list[_Entry]:
+def _entries(kind: str, values: Mapping[str, float | bool | str | Address | Options]) -> list[_Entry]:
     entries = []
     for name, value in values.items():
         field = SCHEMA.fields(kind)[name]
-        if isinstance(value, Address):
+        if isinstance(value, tuple):
+            entries.append(_Entry(field.slot - 1, "B", 1, UNIONS[field.type].index(value[0])))
+            entries.append(_Entry(field.slot, "I", 4, 0, value[1]))
+        elif isinstance(value, Address):
             entries.append(_Entry(field.slot, "I", 4, 0, value))
         else:
             entries.append(_Entry(field.slot, *SCALARS[field.type], number(field.type, value)))

@@ -198,11 +198,12 @@ class Interpretation(FileExecution):
         arenas = [arena for target in self.planned_targets if (arena := self.arena(target))]
         return free_plan(self.file, arenas)
 
-    def arenas_of(self, model: TfliteModel) -> tuple[ArenaLayout, ...]:
-        """The arena of another version of the file on every target; none where one of them has none or stops."""
-        reports = [interpret(model, build_for(self._runtime, target, self._build)) for target in self.targets]
+    def arenas_of(self, model: TfliteModel, targets: tuple[Target, ...] = ()) -> tuple[ArenaLayout, ...]:
+        """The arena of another version of the file on each target, or on some; none where one has none."""
+        asked = targets or self.targets
+        reports = [interpret(model, build_for(self._runtime, target, self._build)) for target in asked]
         arenas = [report.arena for report in reports if report.arena and not report.stop]
-        return tuple(arenas) if len(arenas) == len(self.targets) else ()
+        return tuple(arenas) if len(arenas) == len(asked) else ()
 
     @property
     def plan_gains(self) -> tuple[PlanGain, ...]:

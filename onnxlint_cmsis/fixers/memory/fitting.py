@@ -1,0 +1,128 @@
+"""The fewest channel tiles with which a model fits RAM, or with which it takes least, by the arenas of drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
+from onnxlint_cmsis.fixers.memory.drafts import Draft, Tiles, drafted
+from onnxlint_cmsis.fixers.memory.segments import Segment, segments
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, peak_steps
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+    from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
+
+MOST_ROUNDS = 12
+"""Tiles that are added or made smaller."""
+MOST_DRAFTS = 160
+"""Models that are laid out: some seconds."""
+
+Arenas = Callable[["TfliteModel"], Sequence["ArenaLayout"]]
+"""Arenas of a model on all targets; none where it has none on one."""
+
+
+class Fit(NamedTuple):
+    """Tiles, and what a model takes with them and a memory plan."""
+
+    tiles: Tiles
+    """Segments with the ends of their groups."""
+    draft: Draft
+    """The model with them."""
+    arenas: tuple[ArenaLayout, ...]
+    """Arenas on all targets; none where the model has none."""
+    sizes: tuple[int, ...]
+    """Bytes to write on each target."""
+
+    def over(self, rooms: Sequence[int | None]) -> int:
+        """Bytes that are too few on the target with the least room; 0 or less where it fits all."""
+        if not self.sizes:
+            return 1 << 62
+        over = (size - room for size, room in zip(self.sizes, rooms, strict=True) if room is not None)
+        return max(over, default=0)
+
+    @property
+    def groups(self) -> int:
+        """Groups of all tiles, each of which adds operators."""
+        return sum(map(len, self.tiles.values()))
+
+
+class Search:
+    """The search for tiles of one model."""
+
+    def __init__(self, model: TfliteModel, arenas: Arenas, rooms: Sequence[int | None]) -> None:
+        """`rooms` are the bytes of RAM of each target."""
+        self._model, self._arenas, self._rooms = model, arenas, rooms
+        self._segments = [*segments(model)]
+        self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
+
+    def best(self) -> Fit:
+        """The fewest groups that fit; where none do, the tiles that take least. Each round takes the highest step."""
+        fit = self.fit({})
+        for _ in range(MOST_ROUNDS):
+            if fit.over(self._rooms) <= 0:
+                return self._fewer(fit)
+            better = min(self._candidates(fit), key=self._rank, default=fit)
+            if self._rank(better) >= self._rank(fit):
+                break
+            fit = better
+        return fit
+
+    def fit(self, tiles: Tiles) -> Fit:
+        """What a model takes with tiles."""
+        key = tuple(sorted(tiles.items()))
+        if key not in self._known:
+            draft = drafted(self._model, tiles)
+            arenas = tuple(self._arenas(draft.model)) if len(self._known) < MOST_DRAFTS else ()
+            plan = free_plan(draft.model, arenas) if arenas else None
+            with_plan = plan.arenas if plan else arenas
+            self._known[key] = Fit(tiles, draft, arenas, tuple(arena.to_write for arena in with_plan))
+        return self._known[key]
+
+    def _rank(self, fit: Fit) -> tuple[int, int]:
+        """What is better comes first: what fits, or is nearest to it; then fewer groups."""
+        return max(0, fit.over(self._rooms)), fit.groups
+
+    def _candidates(self, fit: Fit) -> Iterator[Fit]:
+        """Tiles over the highest steps, in more groups than they have."""
+        high = {origin for arena in fit.arenas for origin in _highest(fit.draft, arena)}
+        for segment in self._segments:
+            if not high & {*segment.operators}:
+                continue
+            others = {other: ends for other, ends in fit.tiles.items() if not {*other.operators} & {*segment.operators}}
+            if len(fit.tiles) - len(others) > 1:
+                continue
+            least = max((len(ends) for other, ends in fit.tiles.items() if other not in others), default=1)
+            for ends in _ways(segment):
+                if len(ends) > least:
+                    yield self.fit({**others, segment: ends})
+
+    def _fewer(self, fit: Fit) -> Fit:
+        """The same with as few groups in each tile as still fit."""
+        for segment in fit.tiles:
+            rest = {other: ends for other, ends in fit.tiles.items() if other != segment}
+            options = [rest, *({**rest, segment: ends} for ends in _ways(segment))]
+            for option in options:
+                if sum(map(len, option.values())) >= fit.groups:
+                    break
+                if (fewer := self.fit(option)).over(self._rooms) <= 0:
+                    fit = fewer
+                    break
+        return fit
+
+
+def _highest(draft: Draft, arena: ArenaLayout) -> Iterator[int]:
+    """Operators, by the number in the file, in whose steps most bytes are alive."""
+    steps = {*peak_steps(draft.model, arena)}
+    begun = {buffer.number: buffer.first for buffer in arena.plan}
+    for operator, origin in zip(draft.model.subgraphs[0].operators, draft.origins, strict=True):
+        if operator.outputs and begun.get(operator.outputs[0]) in steps:
+            yield origin
+
+
+def _ways(segment: Segment) -> list[tuple[int, ...]]:
+    """Ends of groups of a segment, the fewest groups first."""
+    every = {group_ends(segment.channels, groups) for groups in range(2, MOST_GROUPS + 1)}
+    return sorted((ends for ends in every if len(ends) > 1), key=len)

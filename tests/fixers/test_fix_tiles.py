@@ -1,0 +1,250 @@
+"""Layers in groups of channels, which `--fix` writes where RAM is named and a plan alone does not do."""
+
+from __future__ import annotations
+
+import random
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
+from onnxlint_cmsis.formats.tflite.read import read_tflite
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
+from support.expanding_nets import Net, net
+from support.linter import fixed, linted, target_of
+from support.paths import SHARED
+from support.tflite_models import tensor
+from support.tflite_writer import operator_code, write
+from support.tflm_agreement import REFERENCE
+from support.tflm_runs import wheel_run
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+
+WHEEL = pytest.mark.skipif(find_spec("tflite_micro") is None, reason="needs PyPI's tflite-micro")
+SHARED_MODELS = pytest.mark.skipif(not SHARED.exists(), reason="needs models in a folder `shared` beside the project")
+M4 = {"targets": ["cortex-m4"]}
+
+
+def operators_of(data: bytes) -> list[str]:
+    return [operator.op for operator in read_tflite("m.tflite", data).subgraphs[0].operators]
+
+
+def needed(data: bytes) -> int:
+    """Bytes to write for the arena on a Cortex-M4."""
+    (row,) = linted(data, "m.tflite", **M4).summary.targets
+    assert row.arena_to_write is not None
+    return row.arena_to_write
+
+
+def expanding(kind: str = "INT8", *, seed: int = 5, **more: Any) -> bytes:
+    """A net of which one expanded map of 24 channels takes most."""
+    mobile = Net(seed, kind)
+    first = mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3)
+    wide = mobile.convolution(first, 24)
+    filtered = mobile.depthwise(
+        wide, more.get("stride", 2), more.get("dilation", 1), "SAME", more.get("kernel", (3, 3))
+    )
+    return write(mobile.model(mobile.convolution(filtered, 4)))
+
+
+def check(data: bytes, ram: int, *, tiles: bool = True) -> bytes:
+    """The fixed file: it fits, TensorFlow Lite Micro of PyPI computes the same with it, in the head that is told."""
+    result, new = fixed(data, "m.tflite", **M4, ram=ram, fixable=["CNN604"])
+    assert new is not None, result.reason
+    assert (result.changed, result.certificate is not None) == (True, True)
+    assert ("CONCATENATION" in operators_of(new)) == tiles == bool(result.added)
+    (change,) = result.memory
+    assert change.after == needed(new) <= ram < needed(data) == change.before
+    model = read_tflite("m.tflite", new)
+    assert not [*plan_faults(model)]
+    if find_spec("tflite_micro"):
+        before, after = wheel_run(data), wheel_run(new)
+        assert before.outputs
+        assert after.outputs == before.outputs
+        arena = interpret(model, REFERENCE).arena
+        assert arena is not None
+        assert after.head == arena.head
+    return new
+
+
+def test_a_plan_alone_is_taken_where_it_does() -> None:
+    data = expanding()
+    fixed_alone, _ = fixed(data, "m.tflite", **M4, ram=needed(data), fixable=["CNN604"])
+    assert not fixed_alone.added
+
+
+@pytest.mark.parametrize("kind", ["INT8", "INT16"])
+def test_the_fewest_groups_that_fit_are_written(kind: str) -> None:
+    data = expanding(kind)
+    whole, joins = needed(data), []
+    for share in (0.85, 0.7):
+        new = check(data, int(whole * share))
+        (join,) = (op for op in read_tflite("m.tflite", new).subgraphs[0].operators if op.op == "CONCATENATION")
+        joins.append(len(join.inputs))
+    assert joins == sorted(joins)
+    assert joins[-1] <= 10
+
+
+@pytest.mark.parametrize("more", [{"kernel": (5, 1)}, {"kernel": (2, 3)}, {"seed": 11}, {"stride": 3}])
+def test_strides_and_windows(more: dict[str, Any]) -> None:
+    data = expanding(**more)
+    check(data, int(needed(data) * 0.9))
+
+
+def test_what_is_joined_to_the_size_that_it_had_gains_nothing() -> None:
+    data = expanding(stride=1)
+    result, new = fixed(data, "m.tflite", **M4, ram=int(needed(data) * 0.9), fixable=["CNN604"])
+    assert (new, result.added) == (None, ())
+    assert "it does not fit" in result.notes[0]
+
+
+def test_dilation() -> None:
+    mobile = Net(12)
+    wide = mobile.convolution(mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3), 24)
+    data = write(mobile.model(mobile.convolution(mobile.pool(mobile.depthwise(wide, 1, 2, "SAME")), 4)))
+    check(data, int(needed(data) * 0.8))
+
+
+def blocks(*calls: str, size: tuple[int, int] = (24, 24)) -> bytes:
+    """A block between two layers."""
+    mobile = Net(3)
+    first = mobile.convolution(mobile.activation([1, *size, 3]), 4, 3)
+    last = mobile.convolution(first, 24)
+    for call in calls:
+        last = {
+            "pad": mobile.padded, "pool": mobile.pool, "depthwise": lambda x: mobile.depthwise(x, 2, 1, "VALID"),
+        }[call](last)  # fmt: skip
+    last = mobile.convolution(last, 4)
+    return write(mobile.model(last))
+
+
+@pytest.mark.parametrize("calls", [("pad", "depthwise"), ("pad", "depthwise", "pool"), ("depthwise", "pool")])
+def test_a_pad_in_front_and_a_pool_behind_go_along(calls: tuple[str, ...]) -> None:
+    data = blocks(*calls)
+    assert calls[0] == "pad" or operators_of(data).count("PAD") == 0
+    check(data, int(needed(data) * 0.8))
+
+
+def test_odd_sizes_and_a_residual() -> None:
+    mobile = Net(8)
+    first = mobile.convolution(mobile.activation([1, 23, 17, 3]), 6, 3)
+    narrow = mobile.convolution(mobile.depthwise(mobile.convolution(first, 30), 1, 1, "SAME"), 6)
+    last = mobile.operator("ADD", [narrow, first], mobile.activation([1, 23, 17, 6]), ("AddOptions", {}))
+    wide = mobile.convolution(last, 72)
+    data = write(mobile.model(mobile.convolution(mobile.depthwise(wide, 2, 1, "SAME"), 6)))
+    check(data, int(needed(data) * 0.9))
+
+
+def test_a_row() -> None:
+    mobile = Net(9)
+    first = mobile.convolution(mobile.activation([1, 1, 512, 2]), 4)
+    wide = mobile.convolution(first, 16)
+    data = write(mobile.model(mobile.convolution(mobile.depthwise(wide, 2, 1, "SAME", (1, 3)), 4)))
+    check(data, int(needed(data) * 0.9))
+
+
+def test_uint8_in_front() -> None:
+    mobile = Net(4)
+    raw = mobile.activation([1, 24, 24, 3], "UINT8")
+    data_in = mobile.operator("QUANTIZE", [raw], mobile.activation([1, 24, 24, 3]))
+    wide = mobile.convolution(mobile.convolution(data_in, 4, 3), 24)
+    data = write(mobile.model(mobile.convolution(mobile.depthwise(wide, 2, 1, "SAME"), 4)))
+    check(data, int(needed(data) * 0.8))
+
+
+def test_two_subgraphs() -> None:
+    mobile = Net(2)
+    first = mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3)
+    last = mobile.convolution(mobile.depthwise(mobile.convolution(first, 24), 2, 1, "SAME"), 4)
+    model = mobile.model(last)
+    model["operator_codes"].append(operator_code("CALL_ONCE"))
+    options = ("CallOnceOptions", {"init_subgraph_index": 1})
+    model["subgraphs"][0]["operators"].insert(0, {"opcode_index": 9, "builtin_options": options})
+    inner = {"tensors": [tensor("i", [1, 8]), tensor("o", [1, 8])], "inputs": [0], "outputs": [1]}
+    inner["operators"] = [{"opcode_index": 7, "inputs": [0], "outputs": [1]}]
+    model["subgraphs"].append(inner)
+    data = write(model)
+    check(data, int(needed(data) * 0.8))
+
+
+def test_layers_in_float_are_left_with_a_plan_at_most() -> None:
+    data = expanding("FLOAT32")
+    result, _ = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
+    assert not result.added
+    assert any("does not fit" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("reader", ["twice", "output"])
+def test_a_map_that_is_read_elsewhere_stays_whole(reader: str) -> None:
+    mobile = Net(6)
+    wide = mobile.convolution(mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3), 24)
+    last = mobile.convolution(mobile.depthwise(wide, 2, 1, "SAME"), 4)
+    model = mobile.model(last)
+    if reader == "output":
+        model["subgraphs"][0]["outputs"] = [last, wide]
+    else:
+        other = mobile.convolution(wide, 4)
+        model["subgraphs"][0]["outputs"] = [last, other]
+    data = write(model)
+    result, new = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
+    assert not result.added
+    assert new is None or "CONCATENATION" not in operators_of(new)
+
+
+def test_the_least_is_told_where_nothing_fits() -> None:
+    result, _ = fixed(expanding(), "m.tflite", **M4, ram=1024, fixable=["CNN604"])
+    assert not result.added
+    (note,) = result.notes
+    assert "it does not fit: with" in note
+    assert "the least that was found" in note
+
+
+def test_the_finding_names_what_fits_and_what_to_register() -> None:
+    data = expanding()
+    ram = int(needed(data) * 0.8)
+    (finding,) = (row for row in linted(data, "m.tflite", **M4, ram=ram).findings if row.code == "CNN601")
+    result, new = fixed(data, "m.tflite", **M4, ram=ram, fixable=["CNN604"])
+    assert new is not None
+    assert finding.properties["exact_after"] == result.memory[0].after == needed(new)
+    assert "AddConcatenation()" in finding.remedy
+    assert any("AddConcatenation()" in note for note in result.notes)
+
+
+@WHEEL
+@pytest.mark.parametrize("seed", range(12))
+def test_random_nets_compute_the_same(seed: int) -> None:
+    data = net(seed)
+    share = random.Random(seed).choice([0.5, 0.7, 0.85])
+    result, new = fixed(data, "m.tflite", **M4, ram=int(needed(data) * share), fixable=["CNN604"])
+    if new is not None:
+        assert result.certificate is not None
+        assert wheel_run(new).outputs == wheel_run(data).outputs != ()
+    else:
+        assert result.notes or result.reason
+
+
+@SHARED_MODELS
+@pytest.mark.parametrize(
+    ("name", "ram", "used"),
+    [("vww_96_int8", 75_000, 73_572), ("person_detect", 65_536, 64_916), ("fomo_face_detection", 98_304, 88_308)],
+)
+def test_models_of_others_fit(name: str, ram: int, used: int) -> None:
+    data = (SHARED / "models" / "tflite" / f"{name}.tflite").read_bytes()
+    new = check(data, ram)
+    assert stated_plan(read_tflite("m.tflite", new)) is not None or name == "person_detect"
+    arena = interpret(
+        read_tflite("m.tflite", new), REFERENCE._replace(target=target_of("cortex-m4", "main"), with_cmsis_nn=True)
+    ).arena
+    assert arena is not None
+    assert arena.used == used
+
+
+@SHARED_MODELS
+def test_a_model_that_is_made_smaller_and_cut_fits_half_of_what_it_took() -> None:
+    data = (SHARED / "models" / "tflite" / "vww_96_int8.tflite").read_bytes()
+    result, new = fixed(data, "m.tflite", **M4, ram=65_536)
+    assert new is not None, result.reason
+    assert needed(new) == 60_080
+    assert wheel_run(new, 2).outputs == wheel_run(data, 2).outputs
