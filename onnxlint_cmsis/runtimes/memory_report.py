@@ -82,6 +82,11 @@ class PlanGain(NamedTuple):
     then: int
     """Bytes to write with it."""
 
+    @property
+    def gain(self) -> int:
+        """Bytes that it takes less."""
+        return self.now - self.then
+
 
 class MethodMemory(NamedTuple):
     """What ExecuTorch takes of its method allocator when it loads a method, beside the arena."""

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 12
 """Tiles that are added or made smaller."""
-MOST_DRAFTS = 160
-"""Models that are laid out: some seconds."""
+MOST_DRAFTS, MOST_OPERATORS = 160, 4000
+"""Models that are laid out, and operators in all of them together: some seconds."""
+TURNS = 40
+"""Orders of buffers that are tried for each of them."""
 
 Arenas = Callable[["TfliteModel"], Sequence["ArenaLayout"]]
 """Arenas of a model on all targets; none where it has none on one."""
@@ -56,6 +58,7 @@ class Search:
         """`rooms` are the bytes of RAM of each target."""
         self._model, self._arenas, self._rooms = model, arenas, rooms
         self._segments = [*segments(model)]
+        self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
 
     def best(self) -> Fit:
@@ -75,8 +78,8 @@ class Search:
         key = tuple(sorted(tiles.items()))
         if key not in self._known:
             draft = drafted(self._model, tiles)
-            arenas = tuple(self._arenas(draft.model)) if len(self._known) < MOST_DRAFTS else ()
-            plan = free_plan(draft.model, arenas) if arenas else None
+            arenas = tuple(self._arenas(draft.model)) if len(self._known) <= self._most else ()
+            plan = free_plan(draft.model, arenas, TURNS) if arenas else None
             with_plan = plan.arenas if plan else arenas
             self._known[key] = Fit(tiles, draft, arenas, tuple(arena.to_write for arena in with_plan))
         return self._known[key]

@@ -9,7 +9,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, Lifetimes
-from onnxlint_cmsis.runtimes.tflm.packing import lower_bound, pack
+from onnxlint_cmsis.runtimes.tflm.packing import MOST_BUFFERS, TURNS, lower_bound, pack
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
 
 if TYPE_CHECKING:
@@ -45,21 +45,22 @@ def peak_steps(model: TfliteModel, layout: ArenaLayout) -> list[int]:
     return sorted(step for step, size in sums.items() if size == most)
 
 
-def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout]) -> FreePlan | None:
+def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout], most: int = TURNS) -> FreePlan | None:
     """The best plan that is found for all targets together; None where it gains on none, or takes more on one.
 
     `layouts` are the arenas of the file as it is. Scratch is placed on the device, around the plan: room for the most
     that a target asks for is left, and every target's arena is worked out with its own. Results lie on operands only
-    in a plan that takes less by it.
+    in a plan that takes less by it. `most` orders of buffers are tried for each of some ways to pack.
     """
     wasted = [layout.head - least_head(model, layout) for layout in layouts]
-    if max(wasted, default=0) <= 0 or any(_variables_placed(model)):
+    large = any(len(layout.plan) > MOST_BUFFERS for layout in layouts)
+    if large or max(wasted, default=0) <= 0 or any(_variables_placed(model)):
         return None
     alive = [_alive(model, layout) for layout in layouts]
     tensors = sum(len(subgraph.tensors) for subgraph in model.subgraphs)
     candidates = [_largest_scratch(alive, tensors), *(alive if len({*map(tuple, alive)}) > 1 else ())]
     plans = [
-        _fitted(layouts, *groups, tensors)
+        _fitted(layouts, *groups, tensors, most)
         for candidate in candidates
         for groups in (_alone(candidate), _handed_on(model, candidate))
     ]
@@ -136,10 +137,10 @@ def _handed_on(model: TfliteModel, buffers: list[PlannedBuffer]) -> Groups:
 
 
 def _fitted(
-    layouts: Sequence[ArenaLayout], candidate: list[PlannedBuffer], owners: dict[int, int], tensors: int
+    layouts: Sequence[ArenaLayout], candidate: list[PlannedBuffer], owners: dict[int, int], tensors: int, most: int
 ) -> FreePlan:
     """The plan that packing some buffers gives, on every target; what no operator touches lies at 0."""
-    packed = pack(candidate)
+    packed = pack(candidate, most)
     at = {buffer.number: offset for buffer, offset in zip(candidate, packed.offsets, strict=True)}
     at |= {result: at[owner] for result, owner in owners.items()}
     at |= {buffer.number: 0 for buffer in layouts[0].plan if buffer.first == NEVER}

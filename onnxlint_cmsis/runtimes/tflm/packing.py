@@ -12,10 +12,12 @@ from random import Random
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
 
-TURNS = 1500
+TURNS = 200
 """Orders that are tried at most; most models need one to ten."""
-WORK = 4_000_000
-"""Pairs of buffers that are looked at, at most: some seconds."""
+MOST_BUFFERS = 500
+"""Buffers of the largest model that is packed; an order takes time with their square."""
+WORK = 2_000_000
+"""Pairs of buffers that are looked at, at most: a second or two."""
 
 
 class Packing(NamedTuple):
@@ -42,8 +44,8 @@ def lower_bound(buffers: Sequence[PlannedBuffer]) -> int:
     return most
 
 
-def pack(buffers: Sequence[PlannedBuffer]) -> Packing:
-    """The best packing that the search finds; it ends where the lower bound is reached."""
+def pack(buffers: Sequence[PlannedBuffer], most: int = TURNS) -> Packing:
+    """The best packing of so many orders at most; the search ends where the lower bound is reached."""
     bound = lower_bound(buffers)
     together = [
         [
@@ -55,12 +57,12 @@ def pack(buffers: Sequence[PlannedBuffer]) -> Packing:
     ]
     rooms = [buffer.room for buffer in buffers]
     work = sum(map(len, together)) + len(buffers)
-    turns = min(TURNS, max(8, WORK // max(work, 1)))
+    turns = min(most, max(8, WORK // max(work, 1)))
     best: list[int] | None = None
     size = 0
     for first in _orders(buffers, rooms):
         order, random, stuck = first, Random(0), 0
-        while turns > 0 and stuck < TURNS // 4:
+        while turns > 0 and stuck < most // 4:
             turns -= 1
             offsets = _first_fit(order, rooms, together)
             high = max((offset + room for offset, room in zip(offsets, rooms, strict=True)), default=0)
