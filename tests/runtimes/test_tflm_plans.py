@@ -20,7 +20,7 @@ from support.linter import target_of
 from support.paths import SHARED
 from support.planned_models import FITTING, WASTING, chain, with_plan
 from support.tflite_models import decoding_model, streaming_model, tensor
-from support.tflite_writer import write
+from support.tflite_writer import operator_code, write
 from support.tflm_runs import wheel_run
 
 M4, M55 = (TflmBuild(target_of(cpu, "main")) for cpu in ("cortex-m4", "cortex-m55"))
@@ -200,3 +200,48 @@ def test_of_several_plans_the_last_is_taken():
     described["buffers"][-2] = {"data": first}
     data = write(described)
     assert wheel_run(data).head == arena_of(read_tflite("m.tflite", data)).head == 9216
+
+
+def branching():
+    """A model that computes a chain in one of two subgraphs, by a condition that it is given."""
+    described = chain(*WASTING)
+    body = described["subgraphs"][0]
+    ends = [tensor("x", [1, WASTING[0]]), tensor("c", [1], scale=None, type="BOOL"), tensor("y", [1, WASTING[-1]])]
+    options = ("IfOptions", {"then_subgraph_index": 1, "else_subgraph_index": 2})
+    operator = {"opcode_index": 3, "inputs": [1, 0], "outputs": [2], "builtin_options": options}
+    main = {"tensors": ends, "inputs": [0, 1], "outputs": [2], "operators": [operator]}
+    return {
+        **described,
+        "operator_codes": [*described["operator_codes"], operator_code("IF")],
+        "subgraphs": [main, body, body],
+    }
+
+
+@WHEEL
+def test_branches_are_planned_together():
+    data = write(branching())
+    new, (arena,) = planned(data)
+    assert not [*plan_faults(read_tflite("m.tflite", new))]
+    before, after = wheel_run(data, 8), wheel_run(new, 8)
+    assert before.outputs
+    assert (after.head, after.outputs) == (arena.head, before.outputs)
+
+
+def test_what_a_loop_holds_lives_as_long_as_the_loop():
+    described = chain(*WASTING)
+    body = {**described["subgraphs"][0], "outputs": [0]}
+    condition = {
+        "tensors": [tensor("i", [1, 512]), tensor("o", [1], scale=None, type="BOOL")],
+        "inputs": [0],
+        "outputs": [1],
+    }
+    condition["operators"] = [{"opcode_index": 4, "inputs": [0, 0], "outputs": [1]}]
+    options = ("WhileOptions", {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    operator = {"opcode_index": 3, "inputs": [0], "outputs": [1], "builtin_options": options}
+    ends = [tensor("x", [1, 512]), tensor("y", [1, 512])]
+    main = {"tensors": ends, "inputs": [0], "outputs": [1], "operators": [operator]}
+    codes = [*described["operator_codes"], operator_code("WHILE"), operator_code("LESS")]
+    data = write({**described, "operator_codes": codes, "subgraphs": [main, condition, body]})
+    arena = arena_of(read_tflite("m.tflite", data))
+    assert least_head(read_tflite("m.tflite", data), arena) >= sum(WASTING)
+    assert planned(data) is None
