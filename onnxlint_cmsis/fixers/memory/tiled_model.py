@@ -18,6 +18,7 @@ from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.memory.fitting import Fit
     from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -86,9 +87,8 @@ def more_methods(old: Snapshot, new: Snapshot) -> list[str]:
 
 def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
     """Why the new model may not take the place of the old one, as a clause; how they were compared."""
-    more = sorted({*_risks(new)} - {*_risks(old)})
-    if more:
-        return f"{more[0][1]} of {more[0][0]} would be met", None
+    if met := newly_met(old.analysis, new.analysis):
+        return met, None
     if certificate_of(old.analysis, new.analysis) is None:
         return "its outputs are not known to be equal for every input", None
     proof, _ = prover_of(old).prove(new.data, inputs=BESIDE)
@@ -99,12 +99,18 @@ def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
     return "", proof
 
 
-def _risks(state: Snapshot) -> Iterator[tuple[str, str]]:
+def newly_met(old: ModelAnalysis, new: ModelAnalysis) -> str:
+    """A hazard, or an unknown cost, that layers of the new model alone meet, as a clause; empty for none."""
+    more = sorted({*_risks(new)} - {*_risks(old)})
+    return f"{more[0][1]} of {more[0][0]} would be met" if more else ""
+
+
+def _risks(model: ModelAnalysis) -> Iterator[tuple[str, str]]:
     """Functions of CMSIS-NN with the hazards that the layers meet there, and where no cost is known."""
-    for layer in state.lowered.layers:
-        for price in state.prices.of_layer(layer):
-            yield from ((layer.call.entry, hazard) for hazard in risks(price.route))
-            if price.instructions is None:
+    for layer in model.lowered.layers:
+        for target, taken in model.routes(layer):
+            yield from ((layer.call.entry, hazard) for hazard in risks(taken))
+            if model.instructions(layer.call, target) is None:
                 yield layer.call.entry, "an unknown cost"
 
 
