@@ -191,7 +191,7 @@ def _fit(model: ModelAnalysis) -> _Fit:
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
-    if model.interpretation and not all(fit.ram is None or fit.ram.fits for fit in fits) and can_fix(model):
+    if not all(fit.ram is None or fit.ram.fits for fit in fits) and can_fix(model):
         from onnxlint_cmsis.fixers.memory.exact_way import with_exact_way
 
         fits = tuple(with_exact_way(model, fit) for fit in fits)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def with_exact_way(model: ModelAnalysis, fit: DeviceFit) -> DeviceFit:
     """A comparison with a device, with what the model takes at least; as it was where the model fits."""
-    interpretation = model.interpretation
+    interpretation = model.execution
     if fit.ram is None or fit.ram.fits or not isinstance(interpretation, Interpretation):
         return fit
     target = next(target for target in model.settings.targets if target.label == fit.ram.target)

@@ -40,7 +40,7 @@ class TiledModel(NamedTuple):
 
 def fitted_model(state: Snapshot) -> TiledModel:
     """The model with the fewest tiles that make it fit the RAM that was named. Raises NotAppliedError, ModelError."""
-    interpretation = state.analysis.interpretation
+    interpretation = state.analysis.execution
     if not isinstance(interpretation, Interpretation) or not any(room.ram for room in state.request.analysis.rooms):
         return TiledModel(state)
     fit = search_of(interpretation, state.request.analysis.rooms_of_ram).best()
@@ -80,7 +80,7 @@ def least_text(fit: Fit, model: TfliteModel) -> str:
 
 def more_methods(old: Snapshot, new: Snapshot) -> list[str]:
     """What the application has to register for the new model alone: `AddConcatenation()`."""
-    sides = [state.analysis.resolver for state in (old, new)]
+    sides = [state.analysis.execution.resolver for state in (old, new)]
     had, has = ([registration.method for registration in side.operators] if side else [] for side in sides)
     return [f"{method}()" for method in has if method not in had]
 
@@ -116,7 +116,7 @@ def _risks(model: ModelAnalysis) -> Iterator[tuple[str, str]]:
 
 def _check_drafted(fit: Fit, new: Snapshot) -> None:
     """Raise NotAppliedError where the file that was written takes another arena than its draft."""
-    interpretation = new.analysis.interpretation
+    interpretation = new.analysis.execution
     written = interpretation.arenas_of(interpretation.file) if isinstance(interpretation, Interpretation) else ()
     if [arena.tail for arena in written] != [arena.tail for arena in fit.arenas]:
         raise NotAppliedError("the arena of the file that was written is not what was planned")
