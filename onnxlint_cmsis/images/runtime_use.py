@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from itertools import islice
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Section
@@ -35,6 +36,10 @@ PREFIXES = (("_ZN10executorch", "executorch"), ("_ZN5torch8executor", "executorc
 MOST_TEXT = 2**26
 """Bytes that are searched for messages."""
 MOST_FILES = 500
+MOST_TEXTS = 100_000
+"""Names of sources of a section that are looked at."""
+LONGEST_FILE = 400
+"""Bytes of the name of a source."""
 
 LIBRARY_FUNCTIONS = {
     "CONV_2D": ("arm_convolve",),
@@ -109,8 +114,9 @@ def _texts(image: Image) -> Iterator[Section]:
 def _kernel_files(image: Image) -> Iterator[str]:
     count = 0
     for section in _texts(image):
-        for line in re.finditer(rb"[\x20-\x7e]{1,400}?\.(?:cc|cpp)\x00", section.data):
-            file = KERNEL_FILE.search(line[0])
+        for end in islice(re.finditer(rb"\.(?:cc|cpp)\x00", section.data), MOST_TEXTS):
+            text = bytes(section.data[max(0, end.start() - LONGEST_FILE) : end.end() - 1])
+            file = KERNEL_FILE.search(text[text.rfind(b"\0") + 1 :])
             if file and count < MOST_FILES:
                 count += 1
                 yield file[0].decode("ascii", "replace").replace("\\", "/")

@@ -150,3 +150,12 @@ def test_no_damage_brings_an_internal_error_or_takes_long(seed: int, tmp_path: P
         assert time.perf_counter() - started < 5
     assert read
     assert refused
+
+
+@pytest.mark.parametrize("filling", [b"a", b".cc\0", b"x/micro/kernels/", b"\x1c\0\0\0TFL3", b"\xff\xf7\xfe\xff"])
+def test_bytes_that_repeat_are_read_in_a_moment(filling: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "app.bin"
+    path.write_bytes(filling * (2**21 // len(filling)))
+    started = time.perf_counter()
+    facts_of(read_build(str(path)))
+    assert time.perf_counter() - started < 10
