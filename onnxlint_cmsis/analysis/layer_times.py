@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.timing.predicted_time import LayerWork, PredictedTime
+    from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, PredictedTime
 
 
 def model_time(
@@ -23,22 +23,31 @@ def model_time(
     unknown: int,
 ) -> PredictedTime | None:
     """The time of layers that CMSIS-NN computes and of those that reference code does; None without a clock."""
-    clock = dict(zip(model.settings.targets, model.settings.clocks, strict=False)).get(target)
-    if clock is None:
+    device = device_of(model, target)
+    if device is None:
         return None
-    from onnxlint_cmsis.timing.memories import UNKNOWN
-    from onnxlint_cmsis.timing.predicted_time import Device, predicted_time
+    from onnxlint_cmsis.timing.predicted_time import predicted_time
 
-    memory = dict(zip(model.settings.targets, model.settings.memories, strict=False)).get(target, (UNKNOWN, UNKNOWN))
     works = [
         *(layer_work(model, record, target, Outcome.CMSIS_NN) for record in kernels),
         *(layer_work(model, record, target, Outcome.REFERENCE) for record in reference),
         *_copies(model, target),
     ]
     known = [work for work in works if work is not None]
-    return predicted_time(
-        Device(target.cpu, clock, *memory, model.settings.runtime.name, model.settings.calibration), known, unknown
-    )
+    return predicted_time(device, known, unknown)
+
+
+def device_of(model: ModelAnalysis, target: Target) -> Device | None:
+    """Where the model runs; None without a clock."""
+    settings = model.settings
+    clock = dict(zip(settings.targets, settings.clocks, strict=False)).get(target)
+    if clock is None:
+        return None
+    from onnxlint_cmsis.timing.memories import UNKNOWN
+    from onnxlint_cmsis.timing.predicted_time import Device
+
+    memory = dict(zip(settings.targets, settings.memories, strict=False)).get(target, (UNKNOWN, UNKNOWN))
+    return Device(target.cpu, clock, *memory, settings.runtime.name, settings.calibration)
 
 
 def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerWork | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.analysed_file import analysed, verdict_head
@@ -18,6 +20,7 @@ from onnxlint_cmsis.output.boundary_text import boundary_fields, boundary_in_c
 from onnxlint_cmsis.output.measured import measured_fields, measured_text
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.tflm_cpp import resolver_fields
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -59,6 +62,8 @@ def make_parser() -> CommandParser:
     add("--calibration", default="", metavar="PATH", help=text)
     text = "Log of a profiler: what was measured beside each layer, and what is wrong with the build."
     add("--measured", default="", metavar="LOG", help=text)
+    text = "Fit what --measured logged, at --clock, and write it for the setting `timing`."
+    add("--write-timing", default="", metavar="FILE", help=text)
     text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
     add("--against-host", action="store_true", help=text)
     add_keys(parser, KEYS)
@@ -92,6 +97,7 @@ def run(argv: list[str]) -> int:
                 heads[file] = heads[file].removesuffix("\n")
                 heads[file] += verdict_head(model, of_file, given, full_names=full, color=color)
     measured = _measured(args.measured, [*reports[0][1].values()] if len(reports) == 1 else [])
+    fitted = _write_timing(args, model, measured)
     if args.form == "c":
         if len(reports) > 1:
             raise UsageError("--output-format c writes the header of one model: name one FILE")
@@ -109,9 +115,31 @@ def run(argv: list[str]) -> int:
         ]
         if measured:
             names = {} if full else next(iter(reports[0][1].values())).names
-            texts[0] = f"{texts[0]}\n{measured_text(measured, args.measured, names, width)}"
+            texts[0] = f"{texts[0]}\n{measured_text(measured, args.measured, names, width)}{wrapped(fitted, width)}\n"
         sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(files, texts, strict=True)))
     return 0
+
+
+def _write_timing(args: argparse.Namespace, model: ModelAnalysis, measured: MeasuredModel | None) -> str:
+    """Write what the log says of the board, and tell it; an empty text without --write-timing. Raises UsageError."""
+    path = args.write_timing
+    if not path:
+        return ""
+    if measured is None:
+        raise UsageError("--write-timing is for --measured: name a log")
+    from onnxlint_cmsis.analysis.measured_timing import fitted_timing
+    from onnxlint_cmsis.timing.calibration import TimingError
+
+    source = f"{Path(model.path).name}, {Path(args.measured).name}"
+    try:
+        board = fitted_timing(model, model.settings.targets[0], measured, source)
+        Path(path).write_text(board.text(), encoding="utf-8")
+    except TimingError as error:
+        raise UsageError(f"--write-timing: {error.args[0]}") from None
+    except OSError as error:
+        raise UsageError(f"--write-timing: {path}: {error.strerror}") from None
+    off = f"±{100 * board.error:.0f} %"
+    return f"Written: {path}. Other models on this board: {off}; use it with --config timing={path}."
 
 
 LOG = 2**26

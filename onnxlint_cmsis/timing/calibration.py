@@ -37,7 +37,7 @@ LARGEST_SCALE = 4.0
 """Cycles for each cycle of a kernel's factor above which, or below 1 over which, the unit of the log is no cycle."""
 
 
-class CalibrationError(ValueError):
+class TimingError(ValueError):
     """A measurement or a file that gives no calibration."""
 
 
@@ -63,7 +63,7 @@ class Calibration(NamedTuple):
         """Cycles of layers, in the middle."""
         core = core_of(self.cpu)
         if core is None:
-            raise CalibrationError(f"{self.cpu} has no factors of kernels")
+            raise TimingError(f"{self.cpu} has no factors of kernels")
         rows = [_row(core, layer) for layer in layers]
         given = (self.scale, self.weights, self.activations, self.operator)
         return sum(number * value for row in rows for number, value in zip(given, row, strict=True))
@@ -74,18 +74,18 @@ class Calibration(NamedTuple):
 
 
 def calibration_of(text: str) -> Calibration:
-    """The calibration that a file holds. Raises CalibrationError."""
+    """The calibration that a file holds. Raises TimingError."""
     try:
         record = json.loads(text)
     except ValueError:
-        raise CalibrationError("it is no JSON") from None
+        raise TimingError("it is no JSON") from None
     if not isinstance(record, dict) or record.pop("version", None) != VERSION:
-        raise CalibrationError(f"it is no calibration of version {VERSION}")
+        raise TimingError(f"it is no calibration of version {VERSION}")
     numbers = ("scale", "weights", "activations", "operator", "error")
     if {*record} != {*Calibration._fields} or not all(_is_amount(record[name]) for name in numbers):
-        raise CalibrationError(f"it has other fields than {', '.join(Calibration._fields)}")
+        raise TimingError(f"it has other fields than {', '.join(Calibration._fields)}")
     if core_of(str(record["cpu"])) is None:
-        raise CalibrationError(f"{record['cpu']!r} has no factors of kernels")
+        raise TimingError(f"{record['cpu']!r} has no factors of kernels")
     return Calibration(**record)
 
 
@@ -94,7 +94,7 @@ def _is_amount(value: object) -> bool:
 
 
 def fitted(device: Device, layers: Sequence[LayerWork], cycles: Sequence[float], source: str) -> Calibration:
-    """The calibration that layers and their measured cycles give. Raises CalibrationError."""
+    """The calibration that layers and their measured cycles give. Raises TimingError."""
     import numpy as np
 
     total = sum(cycles)
@@ -120,14 +120,14 @@ def fitted(device: Device, layers: Sequence[LayerWork], cycles: Sequence[float],
 
 
 def fitted_total(device: Device, layers: Sequence[LayerWork], cycles: float, source: str) -> Calibration:
-    """The calibration that the measured cycles of a whole run give. Raises CalibrationError.
+    """The calibration that the measured cycles of a whole run give. Raises TimingError.
 
     It scales what is predicted in the middle; a memory that is not given is the first one usual.
     """
     core = _core(device, layers, cycles)
     if cycles < SHORTEST or device.weights == "xip":
         short = f"less than {SHORTEST:,} cycles" if cycles < SHORTEST else "weights in xip"
-        raise CalibrationError(f"a total alone says too little ({short}): log the time of each layer")
+        raise TimingError(f"a total alone says too little ({short}): log the time of each layer")
     (weights, arena), *_ = placements(core, device.weights, device.arena)
     lines = [line_cost(core, name, device.clock) or LineCost(0.0, 0.0) for name in (weights, arena)]
     overhead = OVERHEADS.get(device.runtime, Overhead()).operator
@@ -142,9 +142,9 @@ def fitted_total(device: Device, layers: Sequence[LayerWork], cycles: float, sou
 def _core(device: Device, layers: Sequence[LayerWork], cycles: float) -> Core:
     core = core_of(device.cpu)
     if core is None:
-        raise CalibrationError(f"no public measurement of {device.cpu}: its kernels have no factors")
+        raise TimingError(f"no public measurement of {device.cpu}: its kernels have no factors")
     if not cycles or not any(layer.least for layer in layers):
-        raise CalibrationError("nothing of known cost was measured")
+        raise TimingError("nothing of known cost was measured")
     return core
 
 
@@ -156,7 +156,7 @@ def _row(core: Core, layer: LayerWork) -> tuple[float, float, float, float]:
 
 def _refuse_unit(scale: float) -> None:
     if not 1 / LARGEST_SCALE <= scale <= LARGEST_SCALE:
-        raise CalibrationError(
+        raise TimingError(
             f"the log has {scale:.3g} times the cycles that the kernels' factors say: its unit is no cycle, or the "
             "build is not optimized"
         )

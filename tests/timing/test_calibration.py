@@ -12,7 +12,7 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.timing.calibration import (
     ERROR_OF_TOTAL,
     Calibration,
-    CalibrationError,
+    TimingError,
     calibration_of,
     fitted,
     fitted_total,
@@ -77,7 +77,7 @@ def test_a_total_scales_what_is_predicted():
     ],
 )
 def test_a_total_that_says_too_little_is_refused(device, cycles, said):
-    with pytest.raises(CalibrationError, match=said):
+    with pytest.raises(TimingError, match=said):
         fitted_total(device, LAYERS, cycles, "total")
 
 
@@ -114,7 +114,7 @@ GOOD = json.loads(Calibration("cortex-m4", 1, 0, 0, 0, 0.1, "x").text())
     ],
 )
 def test_another_file_is_refused(text, said):
-    with pytest.raises(CalibrationError, match=said):
+    with pytest.raises(TimingError, match=said):
         calibration_of(text)
 
 

@@ -1,0 +1,86 @@
+"""`layers --measured LOG --write-timing FILE`: one measurement says the time of other models on the board."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from onnxlint_cmsis.cli.main import main
+from support.models import text
+
+NET = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 8, 24, 24] x) => (float[1, N, 24, 24] y)
+    <float[16, 8, 3, 3] a = {1}, float[16, 16, 1, 1] b = {1}, float[32, 16, 3, 3] c = {1}, float[32, 32, 1, 1] d = {1},
+    float[16, 32, 3, 3] e = {1}, float[N, 16, 1, 1] f = {1}> {
+        t = Conv<pads = [1, 1, 1, 1]>(x, a)
+        u = Conv(t, b)
+        v = Conv<pads = [1, 1, 1, 1]>(u, c)
+        w = Conv(v, d)
+        z = Conv<pads = [1, 1, 1, 1]>(w, e)
+        y = Conv(z, f)
+    }
+"""
+OPTIONS = ("--isolated", "--target", "cortex-m4", "--clock", "100MHz")
+
+
+@pytest.fixture
+def layers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, channels in (("net", 8), ("other", 24)):
+        (tmp_path / f"{name}.onnx").write_bytes(text(NET.replace("N", str(channels))).SerializeToString())
+
+    def called(*argv):
+        code = main(["layers", *argv, *OPTIONS])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return called
+
+
+def log(folder, cycles):
+    rows = "".join(f'"{number}","Conv","{value}"\n' for number, value in enumerate(cycles))
+    (folder / "log.csv").write_text(f'"Event","Tag","Ticks"\n{rows}')
+
+
+def instructions(layers):
+    return [row["instructions"] for row in json.loads(layers("net.onnx", "--output-format", "json")[1])["layers"]]
+
+
+def test_a_log_of_one_model_says_the_time_of_another(layers, tmp_path):
+    log(tmp_path, [2 * number for number in instructions(layers)])
+    code, out, _ = layers("net.onnx", "--measured", "log.csv", "--write-timing", "board.json")
+    assert code == 0
+    assert "Written: board.json. Other models on this board: ±" in " ".join(out.split())
+    board = json.loads((tmp_path / "board.json").read_text())
+    assert (board["cpu"], board["source"]) == ("cortex-m4", "net.onnx, log.csv")
+    answer = json.loads(layers("other.onnx", "--config", "timing=board.json", "--output-format", "json")[1])
+    total = answer["totals"][0]
+    low, high = total["time"]["predicted_ms"]["low"], total["time"]["predicted_ms"]["high"]
+    assert low < 2 * total["instructions"] / 100_000 < high
+    assert total["time"]["error"] <= 0.12
+    assert total["time"]["calibrated"] == "net.onnx, log.csv"
+
+
+def test_a_log_in_another_unit_is_refused_and_writes_nothing(layers, tmp_path):
+    log(tmp_path, [number // 1000 for number in instructions(layers)])
+    code, _, err = layers("net.onnx", "--measured", "log.csv", "--write-timing", "board.json")
+    assert code == 2
+    assert "its unit is no cycle" in err
+    assert not (tmp_path / "board.json").exists()
+
+
+def test_without_a_log_there_is_nothing_to_write(layers, tmp_path):
+    assert layers("net.onnx", "--write-timing", "board.json")[0] == 2
+    assert not (tmp_path / "board.json").exists()
+
+
+@pytest.mark.parametrize("command", [["layers"], []])
+@pytest.mark.usefixtures("layers")
+def test_a_file_that_is_no_timing_is_one_sentence(tmp_path, capsys, command):
+    (tmp_path / "board.json").write_text("[]")
+    assert main([*command, "net.onnx", *OPTIONS, "--config", "timing=board.json"]) == 2
+    path = tmp_path / "board.json"
+    said = f"onnxlint-cmsis: error: timing: {path}: it is no calibration of version 1\n"
+    assert capsys.readouterr().err == said
