@@ -185,8 +185,8 @@ def exported(layer: Layer, form: str, core: str, seed: int) -> tuple[bytes, dict
         target = CortexMTargetConfig(CortexM[core])
         passed = CortexMPassManager(edge.exported_program(), target_config=target).transform()
         edge = EdgeProgramManager(passed, compile_config=cortex_m_edge_compile_config())
-    made = edge.exported_program().module(check_guards=False)(*tensors)
-    result = (made[0] if isinstance(made, (tuple, list)) else made).detach()
+    outputs = edge.exported_program().module(check_guards=False)(*tensors)
+    result = (outputs[0] if isinstance(outputs, (tuple, list)) else outputs).detach()
     told = {
         "inputs": [_bytes(tensor) for tensor in tensors],
         "type": str(result.dtype).removeprefix("torch."),
