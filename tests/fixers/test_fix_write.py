@@ -102,7 +102,7 @@ def test_a_really_full_disk_leaves_the_old_bytes(model: Path) -> None:
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from onnxlint_cmsis.cli.jobs import replace_file\n"
+        "from onnxlint_cmsis.cli.file_fix import replace_file\n"
         "try: replace_file(sys.argv[1], b'n' * 5000)\n"
         "except OSError as error: print(error.strerror)"
     )
@@ -145,7 +145,7 @@ def test_a_signal_while_the_file_is_written_leaves_the_old_bytes_unless_it_is_ig
 def test_a_process_that_is_ended_at_any_time_leaves_one_whole_file(model: Path) -> None:
     code = (
         "import sys\n"
-        "from onnxlint_cmsis.cli.jobs import replace_file\n"
+        "from onnxlint_cmsis.cli.file_fix import replace_file\n"
         "print('ready', flush=True)\n"
         "while True:\n"
         "    replace_file(sys.argv[1], b'n' * 100_000)\n"
