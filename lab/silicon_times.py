@@ -21,9 +21,11 @@ from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.timing.cores import core_of, kind_of
+from onnxlint_cmsis.timing.device import Device
 from onnxlint_cmsis.timing.fetches import fetches
 from onnxlint_cmsis.timing.memories import UNKNOWN
-from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, predicted_time
+from onnxlint_cmsis.timing.predicted_time import predicted_time
+from onnxlint_cmsis.timing.work import LayerWork
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 COLUMNS = ("source", "cpu", "board", "clock_hz", "compiler", "library")

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.timing.calibration import ERROR_OF_TOTAL
 from onnxlint_cmsis.timing.cores import CORES, ERROR_OF_OTHERS, OTHER, Core
+from onnxlint_cmsis.timing.device import OVERHEADS
+from onnxlint_cmsis.timing.fit import ERROR_OF_TOTAL
 from onnxlint_cmsis.timing.memories import MEMORIES
-from onnxlint_cmsis.timing.overheads import OVERHEADS
 from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "silicon_times.json"

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, PredictedTime
+    from onnxlint_cmsis.timing.device import Device
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
+    from onnxlint_cmsis.timing.work import LayerWork
 
 
 def model_time(
@@ -43,8 +45,8 @@ def device_of(model: ModelAnalysis, target: Target) -> Device | None:
     clock = dict(zip(settings.targets, settings.clocks, strict=False)).get(target)
     if clock is None:
         return None
+    from onnxlint_cmsis.timing.device import Device
     from onnxlint_cmsis.timing.memories import UNKNOWN
-    from onnxlint_cmsis.timing.predicted_time import Device
 
     memory = dict(zip(settings.targets, settings.memories, strict=False)).get(target, (UNKNOWN, UNKNOWN))
     return Device(target.cpu, clock, *memory, settings.runtime.name, settings.calibration)
@@ -54,7 +56,7 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
     """What a layer with this verdict does in a run; None where its cost is not known."""
     from onnxlint_cmsis.timing.cores import OTHER, core_of, kind_of
     from onnxlint_cmsis.timing.fetches import Fetches, fetches
-    from onnxlint_cmsis.timing.predicted_time import LayerWork
+    from onnxlint_cmsis.timing.work import LayerWork
 
     ends, core = model.cost(record, target, verdict).ends, core_of(target.cpu)
     if ends is None:
@@ -70,7 +72,7 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
 
 def _copies(model: ModelAnalysis, target: Target) -> Iterator[LayerWork]:
     from onnxlint_cmsis.timing.cores import OTHER
-    from onnxlint_cmsis.timing.predicted_time import LayerWork
+    from onnxlint_cmsis.timing.work import LayerWork
 
     for copy in model.copies:
         ends = model.copy_range(copy, target)

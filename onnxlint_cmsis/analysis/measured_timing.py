@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.layer_times import device_of, layer_work
 from onnxlint_cmsis.lower.outcome import Outcome
-from onnxlint_cmsis.timing.calibration import Calibration, TimingError, fitted, fitted_total
+from onnxlint_cmsis.timing.calibration import Calibration, TimingError
+from onnxlint_cmsis.timing.fit import fitted, fitted_total
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
     from onnxlint_cmsis.ground.types import Target
-    from onnxlint_cmsis.timing.predicted_time import LayerWork
+    from onnxlint_cmsis.timing.work import LayerWork
 
 PER_SECOND = {"ms": 1e3, "us": 1e6}
 """Units of time, each with how many a second has; the other units of a log count cycles, but for instructions."""

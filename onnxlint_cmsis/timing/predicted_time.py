@@ -11,34 +11,23 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.timing.cores import OTHER, core_of
+from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
 from onnxlint_cmsis.timing.fetches import Fetches
 from onnxlint_cmsis.timing.memories import LINE, UNKNOWN, line_cost, placements
-from onnxlint_cmsis.timing.overheads import OVERHEADS, Overhead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from onnxlint_cmsis.timing.calibration import Calibration
     from onnxlint_cmsis.timing.cores import Core
+    from onnxlint_cmsis.timing.device import Device
+    from onnxlint_cmsis.timing.work import LayerWork
 
 
 DIGITS = 3
 """Significant digits of a bound."""
 ONE_NUMBER = 0.15
 """Error up to which a time is one number with its error; above it is a range."""
-
-
-class LayerWork(NamedTuple):
-    """What one layer does in a run."""
-
-    kind: str
-    """Kind of its kernel."""
-    least: int
-    """Instructions, at least."""
-    most: int
-    """At most."""
-    fetches: Fetches = Fetches()
-    """Lines of memory."""
 
 
 class PredictedTime(NamedTuple):
@@ -145,23 +134,6 @@ class PredictedTime(NamedTuple):
 
 
 NO_COST = "the cost of no layer is known"
-
-
-class Device(NamedTuple):
-    """Where a model runs."""
-
-    cpu: str
-    """CPU with its suffixes."""
-    clock: int
-    """Hertz."""
-    weights: str = UNKNOWN
-    """Memory of the weights."""
-    arena: str = UNKNOWN
-    """Memory of the activations."""
-    runtime: str = ""
-    """Runtime that calls the kernels."""
-    calibration: Calibration | None = None
-    """What was fitted to a measurement of this CPU; it goes before memories and runtime."""
 
 
 def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -> PredictedTime:

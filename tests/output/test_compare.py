@@ -27,7 +27,9 @@ from onnxlint_cmsis.output.comparison_markdown import comparison_markdown
 from onnxlint_cmsis.output.comparison_text import change_text, comparison_text, layer_name
 from onnxlint_cmsis.output.growth_limits import exceeded, growth_limits
 from onnxlint_cmsis.output.layers import LayersReport
-from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, PredictedTime, predicted_time
+from onnxlint_cmsis.timing.device import Device
+from onnxlint_cmsis.timing.predicted_time import PredictedTime, predicted_time
+from onnxlint_cmsis.timing.work import LayerWork
 from support import paths
 from support.goldens import Told, check_golden
 from support.linter import layered, linted

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from onnxlint_cmsis.cmsis_nn.targets import CPUS
 from onnxlint_cmsis.config.clocks import frequency
 from onnxlint_cmsis.timing.cores import CORES, OTHER, core_of
+from onnxlint_cmsis.timing.device import OVERHEADS, Device
 from onnxlint_cmsis.timing.fetches import Fetches
-from onnxlint_cmsis.timing.overheads import OVERHEADS
-from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, clock_text, predicted_time
+from onnxlint_cmsis.timing.predicted_time import clock_text, predicted_time
+from onnxlint_cmsis.timing.work import LayerWork
 
 LAYERS = (LayerWork("convolution", 900_000, 900_000, Fetches(2000, 500)), LayerWork("dense", 80_000, 100_000))
 

@@ -1,4 +1,4 @@
-"""A measurement, fitted, and the time of other models that it says."""
+"""A measurement is fitted, and the time of other models that it says."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.timing.calibration import (
-    ERROR_OF_TOTAL,
-    Calibration,
-    TimingError,
-    calibration_of,
-    fitted,
-    fitted_total,
-)
+from onnxlint_cmsis.timing.calibration import Calibration, TimingError, calibration_of
 from onnxlint_cmsis.timing.cores import core_of
+from onnxlint_cmsis.timing.device import Device
 from onnxlint_cmsis.timing.fetches import Fetches
-from onnxlint_cmsis.timing.predicted_time import Device, LayerWork, predicted_time
+from onnxlint_cmsis.timing.fit import ERROR_OF_TOTAL, fitted, fitted_total
+from onnxlint_cmsis.timing.predicted_time import predicted_time
+from onnxlint_cmsis.timing.work import LayerWork
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 
