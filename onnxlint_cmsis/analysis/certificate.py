@@ -716,8 +716,8 @@ def bounds(table: Numbers, key: Key, stated: Quantization) -> Steps | None:
 # Operators: each function gives what a node makes of what its operands hold.
 
 
-TOLD_BEFORE = ("num_splits", "num", "values_count", "output_padding", "output_dtype")
-"""Attributes that tell nothing but sizes and types of results, which are worked out before."""
+TOLD_BEFORE = ("num_splits", "num", "values_count", "output_padding", "output_dtype", "depth_multiplier")
+"""Attributes that tell nothing but sizes and types of results, which are worked out or held against them before."""
 DEFAULTS = (0, "", (), "NONE", "DEFAULT", "FLOAT32")
 """Values of attributes that say nothing: numbers, lists and names of TensorFlow Lite's options that are left out."""
 OTHER_REALS = frozenset({"float16", "bfloat16", "float64"})
