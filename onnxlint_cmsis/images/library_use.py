@@ -167,7 +167,7 @@ def _isa(functions: Mapping[str, Code]) -> Isa | None:
         "arm_svdf",
         "arm_avgpool",
         "arm_q7_to_q15",
-        "arm_s8_to_s16",
+        "arm_s8_to_s16_unordered_with_offset",
     )
     return Isa.SCALAR if any(name.startswith(telling) for name in functions) else None
 

@@ -62,7 +62,7 @@ def test_each_target_has_its_own_word() -> None:
     assert words(model(ROW, WIDTH=32)) == [RUNS, WORDS[Effect.WRONG]]
 
 
-@pytest.mark.parametrize("hidden", [{"ignore": ["CNN302"]}, {"min_level": "error"}, {"select": ["CNN1"]}])
+@pytest.mark.parametrize("hidden", [{"ignore": ["CNN303"]}, {"min_level": "error"}, {"select": ["CNN1"]}])
 def test_no_word_depends_on_what_is_hidden(hidden: dict[str, Any]) -> None:
     assert words(model(ROW, WIDTH=32), **hidden) == [RUNS, WORDS[Effect.WRONG]]
 
@@ -309,7 +309,7 @@ def test_a_folder_is_a_table(
     main(["--isolated", "--target", "cortex-m4,cortex-m55", "models"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["file", "in", "models", "verdict", "on", "cost", "arena", "flash"]
-    assert lines[1][3] == "CNN302"
+    assert lines[1][3] == "CNN303"
     assert [line[:3] for line in lines[1:4]] == [
         ["fails.onnx", "WRONG", "RESULTS,"], ["fails.onnx", "RUNS", "m4"], ["clean.onnx", "RUNS", "all"]
     ]  # fmt: skip

@@ -30,13 +30,13 @@ def row(**settings: object) -> FileResult:
 
 def test_a_pad_behind_an_input_is_counted_apart() -> None:
     result = row()
-    assert "CNN302" in [finding.code for finding in result.findings]
+    assert "CNN303" in [finding.code for finding in result.findings]
     assert (result.fixable, result.fixable_unsafely) == (0, 1)
     assert row(unsafe_fixes=True).fixable == 1
 
 
 def test_what_no_fix_may_act_on_is_not_counted() -> None:
-    result = row(unfixable=["CNN302"])
+    result = row(unfixable=["CNN303"])
     assert (result.fixable, result.fixable_unsafely) == (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""The image has kernels of TensorFlow Lite Micro, and none of CMSIS-NN.
+"""The image has the kernels of TensorFlow Lite Micro without CMSIS-NN.
 
 TensorFlow Lite Micro has two files for the kernels of an operator: `kernels/conv.cc`, which computes in plain C++, and
 `kernels/cmsis_nn/conv.cc`. A build that takes the first needs 2 to 23 times the instructions on a Cortex-M4, up to 85
