@@ -181,7 +181,7 @@ def test_every_row_of_a_runtime_has_a_cause_of_its_rule() -> None:
 
 
 def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
-    """Some causes are of no row: an odd file, a version or operator that is not known, plans that a file brings along,
+    """Some causes are of no row: an odd file, sizes without a bound, what is not known, plans in a file,
     a program of another release.
 
     Of what was not reviewed a delegate is of no row, and its source is that of all.
@@ -193,6 +193,14 @@ def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
         for cause in rule.causes:
             sources = known.get((rule.code, cause.key))
             if sources is None or cause.key == "not-reviewed":
-                assert cause.key in {"unpredictable", "operator-version", "memory-plan", *PLANS, "not-reviewed", RELEASE}
+                assert cause.key in {
+                    "unpredictable",
+                    "operator-version",
+                    "memory-plan",
+                    "sizes",
+                    *PLANS,
+                    "not-reviewed",
+                    RELEASE,
+                }
             else:
                 assert any(source.startswith(cause.source) for source in sources), (rule.code, cause.key, sources)

@@ -25,7 +25,7 @@ RULE = Rule(
     name="extension-not-used",
     level=Level.WARNING,
     effect=Effect.COSTS,
-    summary="CMSIS-NN was built without an extension of the core.",
+    summary="CMSIS-NN was built without an extension that the core has.",
     docs=__doc__,
     bad=Example(None, shown="an image for a Cortex-M55 with CMSIS-NN for a Cortex-M33", name="app.elf"),
     good=Example(None, shown="an image for a Cortex-M55", name="app.elf"),

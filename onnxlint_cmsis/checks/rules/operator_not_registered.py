@@ -23,7 +23,7 @@ RULE = Rule(
     name="operator-not-registered",
     level=Level.ERROR,
     effect=Effect.STOPS,
-    summary="The application does not register an operator of the model.",
+    summary="The application does not register an operator of the model, or its resolver is too small.",
     docs=__doc__,
     bad=Example(None, shown="an image for a Cortex-M4 that registers no CONV_2D", name="app.elf"),
     good=Example(None, shown="an image for a Cortex-M4", name="app.elf"),
