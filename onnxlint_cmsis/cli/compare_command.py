@@ -9,6 +9,7 @@ from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_color, add_form
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
+from onnxlint_cmsis.formats.format import array_in, is_image
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import json_text
 
@@ -17,12 +18,16 @@ DESCRIPTION = (
     "(flash), of activations (arena) and of scratch, the layers that changed, and whether outputs are equal for every "
     "input, as `verify` tells, or with --run on 16 inputs. A version is a file or a file of a "
     "git commit, as in git: HEAD:models/kws.onnx. With --base, every model below the paths that is another one than in "
-    "that commit is compared: changed, renamed, or with other external data; new and deleted ones are named. Figures "
+    "that commit is compared: changed, renamed, or with other external data; new and deleted ones are named. Of two "
+    "firmware images or libraries it tells what the build changed: core, compiler, release, optimization, runtime, "
+    "operators, functions, models, arena, RAM and flash; flash, ram and arena can have a limit. Figures of models "
     "that can have a limit: findings, instructions, most_instructions, macs, flash, arena, scratch, unknown_layers. "
     "Exit codes: 0, or 1 where a figure grew by more than --fail-on-increase allows, 2 where a version cannot be read."
 )
 KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
 """Settings that decide what is found."""
+LIBRARY = ".a"
+"""Ending of libraries."""
 
 
 def make_parser() -> CommandParser:
@@ -50,6 +55,11 @@ def run(argv: list[str]) -> int:
     from onnxlint_cmsis.output.growth_limits import growth_limits
 
     args = make_parser().parse_mixed(argv, "paths")
+    if len(args.paths) == 2 and not args.base and _are_images(*args.paths):
+        from onnxlint_cmsis.cli.compare_images import METRICS, compare_images
+
+        with opened(*args.paths) as (before, after):
+            return compare_images(before, after, growth_limits(args.fail_on_increase, METRICS), args.form)
     limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
     if args.base:
@@ -67,3 +77,11 @@ def run(argv: list[str]) -> int:
     else:
         sys.stdout.write(rendered(args, compared))
     return 1 if compared.over else 0
+
+
+def _are_images(*paths: str) -> bool:
+    """Whether all versions are firmware images or libraries. Raises UsageError where one is and another is a model."""
+    images = [path for path in paths if not array_in(path) and (is_image(path) or path.lower().endswith(LIBRARY))]
+    if images and len(images) != len(paths):
+        raise UsageError(f"{images[0]} is an image, the other version a model: the model in it is {images[0]}::NAME")
+    return bool(images)

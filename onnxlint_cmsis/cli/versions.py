@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.format import file_of, format_of, is_c, part
+from onnxlint_cmsis.formats.format import file_of, format_of, is_c, is_image, part
 from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL
@@ -105,7 +105,7 @@ def of_commit(repository: Repository, commit: str, path: str, stack: contextlib.
 def files_beside(path: str, data: bytes) -> list[str]:
     """The files in a model's folder that its bytes say it is read with, as relative paths; none outside of it."""
     row = format_of(path)
-    if is_c(path):
+    if is_c(path) or is_image(path):
         return []
     names = part(row.beside)(data) if row.beside else ()
     return [name for name in names if _is_inside(name)]

@@ -16,7 +16,7 @@ class GrowthLimit(NamedTuple):
     """What one figure may grow by."""
 
     metric: str
-    """One of METRICS."""
+    """One of METRICS, or of an image's."""
     most: float
     """Largest growth: a number, or percent of the number before."""
     percent: bool
@@ -32,19 +32,19 @@ class GrowthLimit(NamedTuple):
         return figure.after - figure.before > allowed
 
 
-def growth_limits(texts: list[str]) -> tuple[GrowthLimit, ...]:
-    """The limits of an option that was given once or several times. Raises UsageError."""
-    return tuple(_limit(part.strip()) for text in texts for part in text.split(",") if part.strip())
+def growth_limits(texts: list[str], metrics: tuple[str, ...] = METRICS) -> tuple[GrowthLimit, ...]:
+    """The limits of an option that was given once or several times, on some figures. Raises UsageError."""
+    return tuple(_limit(part.strip(), metrics) for text in texts for part in text.split(",") if part.strip())
 
 
-def _limit(text: str) -> GrowthLimit:
+def _limit(text: str, metrics: tuple[str, ...]) -> GrowthLimit:
     match = _LIMIT.fullmatch(text)
     if not match:
         raise UsageError(f"--fail-on-increase: {text!r} is not METRIC=NUMBER or METRIC=NUMBER%")
     metric, number, percent = match.groups()
-    if metric not in METRICS:
-        near = alike(metric, METRICS, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(METRICS)}"
+    if metric not in metrics:
+        near = alike(metric, metrics, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(metrics)}"
         raise UsageError(f"--fail-on-increase: {metric!r} is not a figure{hint}")
     return GrowthLimit(metric, float(number), percent == "%")
 
