@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.firmware_images import APPLICATION, M55, firmware
 from support.models import text
 from support.paths import ROOT
 
@@ -169,6 +170,28 @@ def test_nothing_is_compared_without_a_base(tmp_path: Path) -> None:
     workflow = Workflow(tmp_path)
     code, compared = workflow.run("Compare", BASE="", PATHS=".", OPTIONS="", LIMITS="")
     assert (code, compared, workflow.summary.exists()) == (0, {"code": "0"}, False)
+
+
+@needs_tools
+@needs_command
+def test_the_newest_firmware_decides_the_build_and_is_linted(tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path), tmp_path / "out.sarif"
+    folder = workflow.model.parent / "build dir"
+    folder.mkdir()
+    (folder / "app.elf").write_bytes(firmware(APPLICATION, core=M55))  # kernels are reference code
+    given = {"PATHS": ".", "OPTIONS": "--isolated --runtime tflm --fail-on warning", "FIRMWARE": "build dir/*.elf"}
+    code, linted = workflow.run("Lint", **given, SARIF=str(sarif), CATEGORY="c")
+    (run,) = json.loads(sarif.read_text())["runs"]
+    assert (code, linted["code"]) == (0, "1")
+    assert "CNN702" in {result["ruleId"] for result in run["results"]}
+    told = {row["target"].partition(",")[0] for row in run["properties"]["summaries"][0]["targets"]}
+    assert told == {"cortex-m55"}
+    workflow.put(8)
+    _, compared = workflow.run("Compare", BASE=workflow.base, **given, LIMITS="instructions=2%")
+    assert compared["code"] == "1"
+    assert "cortex-m55" in workflow.summary.read_text() and "cortex-m4" not in workflow.summary.read_text()
+    code, linted = workflow.run("Lint", **{**given, "FIRMWARE": "none/*.elf"}, SARIF=str(sarif), CATEGORY="c")
+    assert (code, linted["code"]) == (0, "2")
 
 
 def test_no_expression_stands_in_a_script() -> None:

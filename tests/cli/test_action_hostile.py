@@ -127,7 +127,7 @@ class Runner:
         """Run every shell step in turn; the outputs of each, by its name, with its exit code."""
         inputs = {
             "paths": ".", "options": "--isolated --target cortex-m4", "fail-on-increase": "instructions=2%",
-            "base": self.base, "category": "c", "upload": "false",
+            "base": self.base, "category": "c", "upload": "false", "firmware": "",
         }  # fmt: skip
         known = {f"inputs.{name}": value for name, value in inputs.items()}
         known |= {"runner.temp": str(self.temp), "github.action_path": str(self.source)}
