@@ -12,7 +12,7 @@ from onnxlint_cmsis.cmsis_nn.cost_error import DILATED, FAMILIES, FLOATS, NO_BIA
 from onnxlint_cmsis.cmsis_nn.cost_records import FOLDER, INTEGER_CPUS
 from onnxlint_cmsis.cmsis_nn.reference_instructions import COPIES, ELEMENTS
 from onnxlint_cmsis.ground.types import Isa
-from onnxlint_cmsis.runtimes.tflm.reference_cost import instruction_table
+from onnxlint_cmsis.runtimes.tflm.reference_cost import INSTRUCTIONS, instruction_table
 
 DATA = Path(__file__).resolve().parent.parent / "tests/data"
 RELEASES = ("4.0.0", "4.1.0", "5.0.0", "6.0.0", "7.0.0", "main")
@@ -25,7 +25,7 @@ loop, which the layer's sizes give, times the instructions of one turn. These ar
 Instructions of turns are fitted (`lab/fit_cost.py`) to the real library under QEMU (gcc 12.2, -O3, `-icount shift=0`)
 on Cortex-M3 (scalar), M4 (dsp) and M55 (mve): about 3,700 layers for each release and instruction set, and about
 10,000 shapes for kernels measured later. Cortex-M0 and M23, which have much fewer instructions than M3, were measured
-by themselves: their code ran on an emulated Cortex-M3 and M33. M0+ has the numbers of M0.
+by themselves: their code ran on an emulated Cortex-M3 and M33. M0+ has the numbers of M0. {sizes}
 
 ## How far are they off?
 
@@ -200,6 +200,7 @@ def cost_page() -> str:
     table = instruction_table()
     filled |= {
         "{kernels}": str(len(table["kernels"])),
+        "{sizes}": _table_sizes(),
         "{cores}": _reference_cores(table["kernels"]),
         "{errors}": _reference_errors(table["apart_error_percent"]),
     }
@@ -207,6 +208,16 @@ def cost_page() -> str:
     for mark, value in filled.items():
         page = page.replace(mark, value)
     return page
+
+
+def _table_sizes() -> str:
+    """What the installed tables of instructions take up."""
+    files = sorted(FOLDER.glob("*.json"))
+    taken = sum(path.stat().st_size for path in files)
+    return (
+        f"The {len(files)} tables of\n`cmsis_nn/instructions` take {taken:,} bytes, "
+        f"and that of TensorFlow Lite Micro's own kernels {INSTRUCTIONS.stat().st_size:,}."
+    )
 
 
 def _apart_table() -> str:
@@ -233,14 +244,18 @@ SHORT_TYPES = {"bool": "bool", "float32": "f32", "int8": "s8", "int16": "s16", "
 
 
 def _reference_cores(kernels: dict[str, Any]) -> str:
-    """The cores that each kernel was measured on, by their builds."""
-    cores: dict[str, set[str]] = {}
-    for builds in kernels.values():
-        for core, options in builds.items():
-            cores.setdefault(core, set()).update(options)
-    names = [name for core, name in CORES.items() if len(cores.get(core, ())) > 1]
-    alone = [f"{name} (-O3 alone)" for core, name in CORES.items() if len(cores.get(core, ())) == 1]
-    return f"Code was measured on {', '.join([*alone, *names])}"
+    """The cores that code was measured on, and the kernels that have no range on some of them."""
+    unknown = []
+    for kernel, builds in kernels.items():
+        op, *types = kernel.split()
+        without = [name for core, name in CORES.items() if core not in builds]
+        if without:
+            types = [SHORT_TYPES[name] for name in types]
+            unknown.append(f"{op} {' to '.join(types)} on {' and '.join(without)}".replace("Cortex-", ""))
+    return (
+        f"Code was measured on {', '.join(CORES.values())}. M0+ has the numbers of M0; M23 has none.\n"
+        f"No range, as calls that no fit saw lie too far off: {'; '.join(unknown)}"
+    )
 
 
 def _reference_errors(errors: dict[str, dict[str, list[float]]]) -> str:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.library import COMPILER
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, is_measured
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.runtimes.interpretation import Turns, instructions_of, steps_up
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
-from onnxlint_cmsis.runtimes.tflm.reference_cost import measured_own_code
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.pte.program_records import PteTensor
@@ -82,6 +81,7 @@ SINCE = {
 """Operators and the first release whose source is that of cff6f4dd (git diff); that of 1.5.1 was not read."""
 WIDTHS = {("table", Isa.DSP): 4, ("table", Isa.MVE): 16, ("int8", Isa.MVE): 16, ("int16", Isa.MVE): 8}
 """Elements that a loop takes at once, by what it reads or makes (backends/cortex_m/ops, of the same names)."""
+UNMEASURED_CPUS = ("cortex-m0", "cortex-m0+", "cortex-m23")
 COPIED = ("int8", "int16", "int32", "float32")
 """Types of the copies that were measured."""
 
@@ -96,7 +96,8 @@ def own_range(
     """
     if op not in SINCE or runtime.unread or runtime.since < EXECUTORCH_RELEASES[SINCE[op]].since:
         return None
-    if target.compiler != COMPILER or not measured_own_code(target) or source.dynamic or result.dynamic:
+    measured = is_measured(target) and target.cpu not in UNMEASURED_CPUS
+    if target.compiler != COMPILER or not measured or source.dynamic or result.dynamic:
         return None
     name, elements = op.rpartition("::")[2], prod(result.sizes)
     between, width = name.endswith("quantize_per_tensor"), 1

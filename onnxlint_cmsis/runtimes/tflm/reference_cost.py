@@ -14,7 +14,7 @@ from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS, integer_build, is_measured
+from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS, integer_build
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.outcome import Outcome
@@ -61,11 +61,6 @@ def instruction_table() -> dict[str, Any]:
 def kernel_name(call: ReferenceCall) -> str:
     """The kernel in `INSTRUCTIONS`: `ADD float32`, `QUANTIZE int8 int16`."""
     return " ".join(filter(None, (call.op, call.elem_type, call.result_type)))
-
-
-def measured_own_code(target: Target) -> bool:
-    """Whether code of runtimes was measured on the target's CPU, or on one that runs its code to a few percent."""
-    return is_measured(target) and target.cpu not in ("cortex-m0", "cortex-m0+", "cortex-m23")
 
 
 def _builds(call: ReferenceCall, target: Target, commit: str) -> dict[str, dict[str, float | list[float]]]:
