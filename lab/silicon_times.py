@@ -44,6 +44,7 @@ BOARDS = {
     "EK-RA6M4": ("flash", "sram"),
     "EK-RA8D1": ("flash", "sram"),
     "FRDM-MCXN947": ("flash", "sram"),
+    "Alif Ensemble E8": ("mram", "sram"),
 }
 """Memories of weights and arena, by board; UNKNOWN for the others but for what their rows say."""
 NETS = {
@@ -237,6 +238,29 @@ def benchmark(name: str) -> KernelCall | None:
     return None
 
 
+LAYER = re.compile(r"layer (\w+) (\d)x\d/(\d) (\d+)x\d+x(\d+) to (\d+)x\d+x(\d+)")
+
+
+def layer_call(what: str) -> KernelCall | None:
+    """The call of a layer by its sizes: `layer convolution 3x3/2 224x224x3 to 112x112x32`."""
+    match = LAYER.fullmatch(what)
+    if match is None:
+        return None
+    window, stride, side, source, out, result = map(int, match.groups()[1:])
+    pads = max(0, (out - 1) * stride + window - side)
+    depthwise = match[1] == "depthwise"
+    return KernelCall(
+        "depthwise_s8" if depthwise else "convolve_s8",
+        Dims(1, side, side, source),
+        Dims(1, window, window, result) if depthwise else Dims(result, window, window, source),
+        Dims(1, out, out, result),
+        Pair(stride, stride),
+        Pair(pads // 2, pads // 2),
+        Pair(pads - pads // 2, pads - pads // 2),
+        ch_mult=1 if depthwise else 0,
+    )
+
+
 def works(row: Row, folder: Path) -> list[LayerWork]:
     """The work of a row. Raises LookupError where it is not known."""
     what = row.what
@@ -244,6 +268,9 @@ def works(row: Row, folder: Path) -> list[LayerWork]:
         call = benchmark(what)
         if call is None:
             raise LookupError("no function of CMSIS-NN")
+        return [work_of(call, row.cpu)]
+    call = layer_call(what)
+    if call is not None:
         return [work_of(call, row.cpu)]
     name, _, kind = what.partition(" ")
     if name in SMALL_NETS and kind in TYPES:
