@@ -6,7 +6,8 @@
   for any characters. Commands run in a new folder beside `examples` and `scripts` of a clone, in 80 columns.
 * `<!-- needs: THINGS -->` above a block names what the machine must have for it: `torch` (a Python module),
   `gcc-12.2` (that version of arm-none-eabi-gcc), `qemu-system-arm` (a program), `models/PATH` (a file beside the
-  project, which is copied). `, otherwise PATH` is a file of the project to take instead of running the block.
+  project, which is copied), `image/app.elf` (firmware of a Cortex-M4 with CMSIS-NN at -O0, which is built).
+  `, otherwise PATH` is a file of the project to take instead of running the block.
 
 UPDATE_DOCS=1 writes what the commands print into the page.
 """
@@ -24,6 +25,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -32,7 +34,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support import paths
+from support import built_images, paths
 from support.firmware_runs import LEFT_OUT
 
 BLOCK = re.compile(
@@ -42,6 +44,7 @@ BLOCK = re.compile(
 )
 LINTER = re.compile(r"onnxlint-cmsis (?:[^|<>&;$`*~\n]|\\\n)*")
 """A command of the linter that needs no shell."""
+IMAGE = "image/app.elf"
 WAIT = 300
 """Seconds that one command may take."""
 
@@ -97,6 +100,8 @@ def available(need: str) -> bool:
     """Whether the machine has what a block needs."""
     if need.startswith("models/"):
         return (paths.SHARED / need).exists()
+    if need == IMAGE:
+        return not built_images.MISSING
     if need.startswith(("gcc-", "qemu-")) and LEFT_OUT:
         return False
     if need.startswith("gcc-"):
@@ -186,6 +191,9 @@ def prepare(block: Block, folder: Path) -> bool:
     for need in block.needs:
         if need.startswith("models/"):
             shutil.copy(paths.SHARED / need, folder)
+        elif need == IMAGE:
+            with tempfile.TemporaryDirectory() as build:
+                shutil.copy(built_images.built(Path(build), f"{built_images.M4} -O0"), folder)
     return True
 
 
