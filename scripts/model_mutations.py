@@ -1,4 +1,4 @@
-"""Ways to damage a model: its bytes, or parts of it.
+"""Ways to damage a model or an image: its bytes, or parts of it.
 
 The parts of an ONNX model are its attributes, shapes, operands, constants, versions and every field of its messages;
 those of a `.tflite` or `.pte` file are the fields of its tables, and the numbers that it stores beside its buffers:
@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from field_damage import field_damage, places, retied
+from image_damage import damage_image, is_linked_code
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.pte.bundle import BUNDLE
@@ -44,6 +45,8 @@ def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
         for _ in range(times):
             chance.choice(BYTE_MUTATIONS)(damaged, chance)
         return bytes(damaged)
+    if is_linked_code(data):
+        return damage_image(data, chance, times)
     if schema := next((schema for schema in FLATBUFFERS if schema.identifier == data[4:8]), None):
         return _twisted(data, schema, chance, times)
     try:

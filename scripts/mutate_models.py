@@ -1,11 +1,11 @@
 """Run commands on damaged models: python scripts/mutate_models.py FOLDER... [--count 100000] [--seed 1] [--jobs 2].
 
-Each number is one model file of the folders, damaged in a way that the seed and the number decide. It
-goes through every command that takes a model, on a copy in a folder in memory, in one process of limited memory and
-time. A command is printed that tells of an internal error, raises, ends its process, takes over ten seconds, holds too
-much memory or leaves a file behind, and a fix whose file is no model any more; the exit code is then 1. A fix or a
-reading for firmware that ends the process, which ONNX Runtime may do, is run again as the command runs it: in another
-process.
+Each number is one model file of the folders, or a firmware image or library, damaged in a way that the seed and the
+number decide. It goes through every command that takes one, on a copy in a folder in memory, in one process of limited
+memory and time. A command is printed that tells of an internal error, raises, ends its process, takes over ten seconds,
+holds too much memory or leaves a file behind, and a fix whose file is no model any more; the exit code is then 1. A fix
+or a reading for firmware that ends the process, which ONNX Runtime may do, is run again as the command runs it: in
+another process.
 
 `--first N --count 1` looks at one number again, `--keep FOLDER` writes what it looks at, `--commands` names the
 commands, `--tenth` those that only every tenth number goes through, and `--in-turn` those of which each number takes
@@ -69,6 +69,8 @@ FIRMWARE = "firmware"
 """Not a command: what `firmware_check` reads of a model, up to the C that it would compile."""
 FLOAT = "firmware-float"
 """The same for layers that stay float."""
+IMAGES = (".elf", ".axf", ".a", ".hex", ".uf2")
+"""Endings of firmware images and libraries; `.bin` is external data too."""
 SCAN = "scan"
 """Not run as a command, which would start a process for each model."""
 LINT = ("lint", "{model}", "--config", "size-checks-limit=unlimited", "--config", "size-checks-layers=unlimited")
@@ -81,6 +83,10 @@ class Step(NamedTuple):
     """Its words; `{model}` is the copy, `{original}` the file as it was, `{page}` a file to write."""
     onnx_alone: bool = False
     """Whether it takes no other format."""
+    image: bool = False
+    """Whether it takes firmware images and libraries, and no models."""
+    settings: bool = True
+    """Whether it reads settings, which `--isolated` keeps out."""
     formats: tuple[str, ...] = ()
     """Forms of the output; the number of the model chooses one."""
 
@@ -103,8 +109,11 @@ STEPS = {
     "widths": Step(("widths", "{model}"), formats=("text", "json")),
     "diff": Step(("{model}", "--diff")),
     "fix": Step(("{model}", "--fix", "--output-format", "json")),
+    "image": Step(("image", "{model}"), image=True, settings=False, formats=("text", "json")),
+    "image-lint": Step(("lint", "{model}"), image=True, formats=("full", "json", "sarif")),
+    "image-compare": Step(("compare", "{original}", "{model}"), image=True, formats=("text", "json", "markdown")),
 }
-"""Every command that takes a model; `shape` takes sizes."""
+"""Every command that takes a model or an image; `shape` takes sizes."""
 
 
 class Here:
@@ -140,9 +149,10 @@ def run_step(name: str, folder: Path, model: Path, original: Path, number: int) 
     before = model.read_bytes()
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        formats = STEPS[name].formats
-        form = ("--output-format", formats[number % len(formats)]) if formats else ()
-        code = command_line([*(places.get(word, word) for word in STEPS[name].argv), *form, "--isolated", "-v"])
+        step = STEPS[name]
+        form = ("--output-format", step.formats[number % len(step.formats)]) if step.formats else ()
+        isolated = ("--isolated",) if step.settings else ()
+        code = command_line([*(places.get(word, word) for word in step.argv), *form, *isolated, "-v"])
         out.flush()
         err.flush()
     told = err.buffer.getvalue().decode()
@@ -161,7 +171,7 @@ def troubles(told: str) -> str:
     """The place and the text of an internal error, or how a process ended; empty where standard error has neither."""
     lines = told.splitlines()
     frame = next((line.strip() for line in reversed(lines) if line.startswith('  File "')), "")
-    if told.startswith("onnxlint-cmsis: error: --"):
+    if told.startswith(("onnxlint-cmsis: error: --", "onnxlint-cmsis: error: unrecognized arguments")):
         return f"its command line is wrong: {told}"
     for line in lines:
         if "internal error" in line or ("its process ended" in line and "ONNX Runtime" not in line):
@@ -262,7 +272,7 @@ def work(args: argparse.Namespace) -> None:
 def warm_up(files: list[Path], commands: tuple[str, ...]) -> None:
     """Fix some sound models, so that importing counts for no model's time."""
     if set(FIXES).intersection(commands):
-        small = sorted(files, key=lambda path: path.stat().st_size)
+        small = sorted((path for path in files if not is_firmware(path)), key=lambda path: path.stat().st_size)
         for path in small[:: len(small) // WARMING + 1]:
             fix_one(Job(str(path), make_settings(str(path)), fix="diff"))
     gc.collect()
@@ -286,6 +296,8 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
         if name in args.tenth and number % 10:
             continue
         if name in args.in_turn and args.in_turn[number % len(args.in_turn)] != name:
+            continue
+        if (name in STEPS and STEPS[name].image) != is_firmware(model):
             continue
         if format_of(str(model)) != ONNX and (name in (READ, FLOAT) or (name in STEPS and STEPS[name].onnx_alone)):
             continue
@@ -318,8 +330,14 @@ def look(args: argparse.Namespace, number: int, files: list[Path], folder: Path)
 
 
 def models(folders: list[str]) -> list[Path]:
-    """Every model file below the folders."""
-    return sorted(path for folder in folders for path in Path(folder).rglob("*") if is_model(path.name))
+    """Every model, image and library below the folders."""
+    paths = (path for folder in folders for path in Path(folder).rglob("*"))
+    return sorted(path for path in paths if is_model(path.name) or is_firmware(path))
+
+
+def is_firmware(path: Path) -> bool:
+    """Whether a file is named like a firmware image or a library."""
+    return path.suffix.lower() in IMAGES
 
 
 class Cost(NamedTuple):

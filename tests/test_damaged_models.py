@@ -14,12 +14,15 @@ import pytest
 import example_models
 import mutate_models
 from support import fixable_models, paths, resizable_models
+from support.elf_writer import archive, intel_hex, uf2
+from support.firmware_images import APPLICATION, FLASH, MODEL, firmware
 from support.tflite_writer import restore, write
 from support.tree_copy import TreeCopy
 
 COUNT = int(os.environ.get("ONNXLINT_MUTATIONS", "400"))
 SMALL = 70_000
 """Bytes up to which a third-party model is taken: more of the damage then hits its structure."""
+ALL = [name for name, step in mutate_models.STEPS.items() if not step.image]
 QUICK = "lint,layers,layers-legacy,memory,widths"
 """Commands that neither fix nor write a page."""
 
@@ -45,9 +48,7 @@ def folder(tmp_path_factory):
     return models
 
 
-@pytest.mark.parametrize(
-    ("commands", "count"), [(",".join(mutate_models.STEPS), COUNT), (QUICK, 3 * COUNT)], ids=["all", "quick"]
-)
+@pytest.mark.parametrize(("commands", "count"), [(",".join(ALL), COUNT), (QUICK, 3 * COUNT)], ids=["all", "quick"])
 def test_no_damaged_model_is_an_internal_error(folder, commands, count):
     """400 in limited memory; ONNXLINT_MUTATIONS takes more. A number is looked at again as the script's docs say."""
     seed = commands.count(",")  # other models for each list of commands
@@ -58,6 +59,29 @@ def test_no_damaged_model_is_an_internal_error(folder, commands, count):
     readable = re.fullmatch(rf"{count} damaged models, (\d+) of them readable, 0 complaints\n", done.stdout)
     assert readable, done.stdout
     assert 0.2 * count < int(readable[1]) < count
+
+
+def test_no_damaged_image_is_an_internal_error(tmp_path):
+    """ELF files and libraries with damage to headers, symbols and members; hex and UF2 with that of bytes."""
+    (tmp_path / "app.elf").write_bytes(firmware())
+    (tmp_path / "reference.axf").write_bytes(firmware(APPLICATION))
+    (tmp_path / "lib.a").write_bytes(archive({"a.o": firmware(), "a_name_that_is_a_long_one.o": firmware()}))
+    (tmp_path / "app.hex").write_bytes(intel_hex(FLASH, MODEL))
+    (tmp_path / "app.uf2").write_bytes(uf2(FLASH, MODEL))
+    commands = ",".join(name for name, step in mutate_models.STEPS.items() if step.image)
+    command = [sys.executable, mutate_models.__file__, str(tmp_path), "--count", str(COUNT), "--commands", commands]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    readable = re.fullmatch(rf"{COUNT} damaged models, (\d+) of them readable, 0 complaints\n", done.stdout)
+    assert readable, done.stdout
+    assert 0.1 * COUNT < int(readable[1]) < COUNT
+    assert f"(image {COUNT}, image-lint {COUNT}, image-compare {COUNT})" in done.stderr
+
+
+def test_words_that_a_command_does_not_know_are_told():
+    """Without it each number would end with 2, as for a model that cannot be read."""
+    assert mutate_models.troubles("onnxlint-cmsis: error: unrecognized arguments: --odd; see onnxlint-cmsis --help")
+    assert not mutate_models.troubles("onnxlint-cmsis: error: app.elf: it ends within the header")
 
 
 BROKEN = """
