@@ -185,7 +185,7 @@ TYPES = {
     "compiler": "str", "path": "str", "level": "str", "least-level": "str", "board": "str | dict[str, str]",
     "memory": AMOUNT, "frequency": AMOUNT, "placement": AMOUNT, "shapes": "Sizes", "glob-codes": "dict[str, list[str]]",
     "code-levels": "dict[str, str]", "flag": "bool", "suppressions": "list[dict[str, str]]", "multiple": "int",
-    "percent": "float", "bytes": "int | str", "count": "int | str",
+    "percent": "float | str", "bytes": "int | str", "count": "int | str",
 }  # fmt: skip
 """What Python gives for each kind of setting."""
 

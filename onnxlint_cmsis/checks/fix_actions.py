@@ -20,7 +20,7 @@ class FixAction(NamedTuple):
 
 REPAIR = FixAction(
     "repair",
-    ("faster", "route", "align"),
+    ("faster", "route", "align", "smaller"),
     "gives channels a count at which no kernel returns an error or wrong values, or runs past a buffer",
 )
 
@@ -35,15 +35,17 @@ GROW = FixAction(
 )
 
 
-REMOVE = FixAction("remove", ("faster",), "takes out channels that are constant or unread")
+REMOVE = FixAction("remove", ("faster", "smaller"), "takes out channels that are constant or unread")
 
 
-REWRITE = FixAction("rewrite", ("faster", "route", "align"), "rewrites nodes so that the same is computed without it")
+REWRITE = FixAction(
+    "rewrite", ("faster", "route", "align", "smaller"), "rewrites nodes so that the same is computed without it"
+)
 
 
 RETYPE = FixAction(
     "retype",
-    ("faster", "route", "align"),
+    ("faster", "route", "align", "smaller"),
     "makes int8 of uint8, where `fixable` or `extend-fixable` names the rule (--fixable CNN504): it saves nothing",
     asked=True,
 )
@@ -51,14 +53,14 @@ RETYPE = FixAction(
 
 RESCALE = FixAction(
     "rescale",
-    ("faster", "route", "align"),
+    ("faster", "route", "align", "smaller"),
     "changes scales and zero-points, with --unsafe-fixes: outputs change by at most one step on the inputs tried",
 )
 
 
 PLAN = FixAction(
     "plan",
-    ("faster", "route", "align"),
-    "writes a memory plan into the file, with --ram or --board; the graph stays as it is",
+    ("faster", "route", "align", "smaller"),
+    "writes a memory plan into the file, with --ram, --board or --fix-policy smaller; the graph stays as it is",
 )
 ACTIONS = (REPAIR, ROUTE, GROW, REMOVE, REWRITE, RETYPE, RESCALE, PLAN)

@@ -34,6 +34,7 @@ def fix_options(settings: Settings) -> FixOptions:
         policy=settings.fix_policy,
         align=settings.align,
         min_gain=settings.min_gain,
+        most_instructions=settings.most_instructions,
         budget=settings.fix_budget_bytes,
         unsafe=settings.unsafe_fixes,
         weights=settings.weights,
@@ -143,9 +144,11 @@ class Promises:
         from onnxlint_cmsis.checks.fix_actions import PLAN
         from onnxlint_cmsis.checks.rule_registry import rule
         from onnxlint_cmsis.fixers.planning.fits.input_pad import pad_would_do
+        from onnxlint_cmsis.fixers.planning.policies import plans_memory
 
         if rule(finding.code).action is PLAN:
-            return ("fixable",) if any(room.ram for room in self._settings.analysis.rooms) else ()
+            asked = plans_memory(self._settings.fix_policy, self._settings.analysis.rooms)
+            return ("fixable",) if asked else ()
         repair = self._answers.repair_for(finding)
         if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
             if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
@@ -10,7 +11,7 @@ from onnxlint_cmsis.config.boards import known_board
 from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.clocks import frequency
 from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED
-from onnxlint_cmsis.config.schemas import MAX_MULTIPLE, SUPPRESSION_KEYS
+from onnxlint_cmsis.config.schemas import MAX_MULTIPLE, PERCENT_TEXT, SUPPRESSION_KEYS
 from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.ground.words import close_to
 from onnxlint_cmsis.runtimes.runtime import runtime_of
@@ -135,7 +136,9 @@ def multiple(_key: Key, value: object) -> int:
 
 
 def percent(_key: Key, value: object) -> float:
-    """A share from 0 to 100."""
+    """A share from 0 to 100, as a number or as a text with or without `%`."""
+    if isinstance(value, str) and re.fullmatch(PERCENT_TEXT, value):
+        value = float(value.removesuffix("%"))
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
         raise NotOfKindError(value)
     return float(value)

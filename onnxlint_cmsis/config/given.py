@@ -55,7 +55,8 @@ class SettingValues(TypedDict, total=False):
     output_format: str
     fix_policy: str
     align: int
-    min_gain: float
+    min_gain: float | str
+    most_instructions: float | str
     fix_budget_bytes: int | str
     unsafe_fixes: bool
     weights: bool

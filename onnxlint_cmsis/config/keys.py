@@ -11,7 +11,7 @@ DEFAULT_TARGETS = ("cortex-m0", "cortex-m4", "cortex-m55")
 """One CPU of each instruction set that CMSIS-NN tells apart, so that nothing is missed; every finding names its own."""
 ONE_CHANNEL = ("convolution", "depthwise")
 LEVELS = ("note", "warning", "error")
-POLICIES = ("faster", "route", "align")
+POLICIES = ("faster", "route", "align", "smaller")
 BY_FORMAT = "by-format"
 """Word for the lowest level that the output format shows."""
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab", "rdjson")

@@ -79,4 +79,7 @@ GLOB_CODES: dict[str, object] = {"type": "object", "additionalProperties": TEXTS
 SHAPES: dict[str, object] = {"type": "object", "additionalProperties": SHAPE_SCHEMA}
 SUPPRESSIONS: dict[str, object] = {"type": "array", "items": SUPPRESSION}
 MULTIPLE: dict[str, object] = {"type": "integer", "minimum": 1, "maximum": MAX_MULTIPLE}
-PERCENT: dict[str, object] = {"type": "number", "minimum": 0, "maximum": 100}
+PERCENT_TEXT = r"^[0-9]{1,3}(\.[0-9]+)?%?$"
+PERCENT: dict[str, object] = {
+    "anyOf": [{"type": "number", "minimum": 0, "maximum": 100}, {"type": "string", "pattern": PERCENT_TEXT}]
+}

@@ -343,9 +343,9 @@ class Settings:
     fix_policy: str = setting(
         "choice",
         "faster",
-        "How a fix chooses channel counts: faster, route or align. faster takes the fewest predicted "
-        "instructions, route meets missed routing conditions only, align takes multiples of `align`. Each steps "
-        "around errors and wrong results first.",
+        "Aim: faster, route, align, smaller. faster takes the channel counts of fewest predicted "
+        "instructions, route meets missed routing conditions only, align takes multiples of `align`, smaller takes "
+        "the least arena of a `.tflite` file. Each steps around errors and wrong results first.",
         allowed=POLICIES,
         option="--fix-policy",
         group=FIXING,
@@ -355,7 +355,15 @@ class Settings:
     min_gain: float = setting(
         "percent",
         0.5,
-        "Percent of a model's predicted instructions that the policy faster has to save.",
+        "Percent of a model's predicted instructions that new channel counts have to save with faster or smaller.",
+    )
+    most_instructions: float = setting(
+        "percent",
+        "5%",
+        "Instructions that smaller may add. In percent of the predicted instructions of layers, on each target.",
+        option="--most-instructions",
+        group=FIXING,
+        metavar="N",
     )
     fix_budget_bytes: int | None = setting(
         "bytes",

@@ -10,6 +10,7 @@ from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.fixers.differences import replaced, resized_classes, worse_clause
 from onnxlint_cmsis.fixers.input_pads import unlocked
 from onnxlint_cmsis.fixers.model_cost import cost_of, promised
+from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.proof.element_map import element_map
@@ -108,13 +109,14 @@ def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
 def _worked_out(start: Snapshot) -> Attempt:
     """Work out the new model without its proof. Raises UnreadableError.
 
-    Free repairs come first, then channel counts, then repairs of what is left. Where the policy
-    `faster` changes a channel count to step around a hazard and other repairs fit as well, these are tried before
-    channel counts, and the cheaper model is taken. What its plan promises says whether the second model can be that.
+    Free repairs come first, then channel counts, then repairs of what is left. Where a policy
+    that has to gain changes a channel count to step around a hazard and other repairs fit as well, these are tried
+    before channel counts, and the cheaper model is taken. What its plan promises says whether the second model can be
+    that.
     """
     free = rewritten(start, free=True, since=start)
     sized = _in_turn(start, free)
-    if sized.trouble or not sized.first.decision.repairs or start.request.options.policy != "faster":
+    if sized.trouble or not sized.first.decision.repairs or not POLICIES[start.request.options.policy].must_gain:
         return sized
     everything = rewritten(free.state, free=False, since=start)
     if not everything.layers:

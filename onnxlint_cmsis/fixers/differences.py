@@ -17,6 +17,7 @@ from onnxlint_cmsis.analysis.fix_results import (
     TensorChange,
 )
 from onnxlint_cmsis.cmsis_nn.library import measured_build
+from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.rewriting import instructions_of, risks
 from onnxlint_cmsis.fixers.snapshot import bytes_of
 from onnxlint_cmsis.model.axes import AxisForm
@@ -177,7 +178,7 @@ def worse_clause(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: R
             has = [after.prices.of_layer(layer)[index].route for layer in new]
             if not set().union(*map(risks, has)) <= risks(had):
                 return f"{old.node.label} would meet a known hazard on {target.label}"
-    gaining = before.request.options.policy == "faster" and next(repairs(before, after, rewrites), None) is None
+    gaining = POLICIES[before.request.options.policy].must_gain and next(repairs(before, after, rewrites), None) is None
     for total in totals(before, after, plan, rewrites) if gaining else ():
         if total.new_instructions > total.instructions:
             return f"the fixed model would run more instructions on {total.target}"

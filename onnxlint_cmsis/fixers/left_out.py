@@ -9,6 +9,7 @@ from onnxlint_cmsis.analysis.fix_results import SkippedClass
 from onnxlint_cmsis.fixers.differences import resized_classes
 from onnxlint_cmsis.fixers.planning.decision import decide, movable_classes
 from onnxlint_cmsis.fixers.planning.model_plan import live_counts
+from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.rewriting import rewritten
 from onnxlint_cmsis.fixers.snapshot import resized_step
 from onnxlint_cmsis.fixers.steps import Padded, over_budget
@@ -105,7 +106,7 @@ def _skipped_over_budget(fix: Attempt, wish: SizeDecision) -> str:
         if (fewer := _by_rewriting(fix, left)) is not None and fewer < needed:
             needed, spent = fewer, 0
         aim = f"step around known errors or wrong results ({sum(now.hazards)} -> {left})"
-    elif policy == "faster":
+    elif POLICIES[policy].must_gain:
         saved = sum(now.instructions) - sum(after.instructions)
         aim = f"save {saved:,} predicted instructions (not cycles)"
     else:
@@ -126,6 +127,7 @@ def _by_rewriting(fix: Attempt, hazards: int) -> int | None:
 NOTHING = {
     "align": "every channel count that may change is a multiple of {align}, or would run into a known error as one",
     "route": "no missed routing condition can be satisfied by channel counts that may change",
+    "smaller": "no fewer channels of the classes that may change cost fewer instructions",
     "faster": "no other sizes of the classes that may change cost fewer instructions",
 }
 """Why a policy changes nothing where it found nothing."""
@@ -134,8 +136,9 @@ NOTHING = {
 def _nothing_found(plan: ModelPlan) -> str:
     """Why there are no better sizes."""
     decision, options = plan.decision, plan.options
+    gains = POLICIES[options.policy].must_gain
     have, best = sum(decision.before.instructions), sum(decision.best.instructions)
-    if best < have and options.policy == "faster":
+    if best < have and gains:
         return (
             f"the best sizes found save {100 * (have - best) / have:.2g} % of the predicted instructions, "
             f"which is less than min-gain {options.min_gain:g} %"
@@ -146,14 +149,14 @@ def _nothing_found(plan: ModelPlan) -> str:
             if plan.view.dimensions.classes
             else "no layer's weights decide a channel count"
         )
-    if not have and options.policy == "faster":
+    if not have and gains:
         graph, records = plan.view.graph, plan.view.lowered.records
         kinds = [graph.elem_type(record.node.inputs[0]) for record in records if not record.layer]
         if not any(record.assumed for record in records) and any(kind.startswith("float") for kind in kinds):
             return "it computes in float: quantize it first, with calibration data"
         return "no layer's cost is known on these targets"
-    several = " on one target and more on none" if len(plan.prices.targets) > 1 and options.policy == "faster" else ""
-    unread = options.policy == "faster" and not options.weights
+    several = " on one target and more on none" if len(plan.prices.targets) > 1 and gains else ""
+    unread = gains and not options.weights
     note = "; channels that do nothing were not looked for (weights = false)" if unread else ""
     return NOTHING[options.policy].format(align=options.align) + several + note
 

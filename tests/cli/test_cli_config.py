@@ -65,6 +65,7 @@ output-format = "concise"
 fix-policy = "align"
 align = 8
 min-gain = 2.5
+most-instructions = 1.5
 fix-budget-bytes = 1000
 unsafe-fixes = true
 weights = false
@@ -338,6 +339,7 @@ CONFIGURED = [
     ("stack=2K", "2K"), ("stack=2048", 2048), ("stack={cortex-m4='1K'}", {"cortex-m4": "1K"}),
     ("stack.cortex-m4=1K", {"cortex-m4": "1K"}), ("weights=false", False), ("baseline=a=b.json", "a=b.json"),
     ('per-file-ignores={"old/*"=["CNN1"]}', {"old/*": ["CNN1"]}), ("min-gain=1.5", 1.5),
+    ("most-instructions=2%", "2%"),
     ('input-shapes.x=[1,"?",3]', {"x": [1, "?", 3]}), ("baseline=naïve \\ name", "naïve \\ name"),
 ]  # fmt: skip
 

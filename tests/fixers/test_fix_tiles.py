@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
-from support.expanding_nets import Net, net
+from support.expanding_nets import Net, expanding, net
 from support.linter import fixed, linted, target_of
 from support.paths import SHARED
 from support.tflite_models import tensor
@@ -36,17 +36,6 @@ def needed(data: bytes) -> int:
     (row,) = linted(data, "m.tflite", **M4).summary.targets
     assert row.arena_to_write is not None
     return row.arena_to_write
-
-
-def expanding(kind: str = "INT8", *, seed: int = 5, **more: Any) -> bytes:
-    """A net of which one expanded map of 24 channels takes most."""
-    mobile = Net(seed, kind)
-    first = mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3)
-    wide = mobile.convolution(first, 24)
-    filtered = mobile.depthwise(
-        wide, more.get("stride", 2), more.get("dilation", 1), "SAME", more.get("kernel", (3, 3))
-    )
-    return write(mobile.model(mobile.convolution(filtered, 4)))
 
 
 def check(data: bytes, ram: int, *, tiles: bool = True) -> bytes:

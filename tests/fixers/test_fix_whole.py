@@ -34,7 +34,7 @@ def requests(draw):
     return make_settings(
         targets=draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2, unique=True)),
         release=draw(st.sampled_from(["7.0.0", "7.0.0", "6.0.0", "main"])),
-        fix_policy=draw(st.sampled_from(["faster", "faster", "route", "align"])),
+        fix_policy=draw(st.sampled_from(["faster", "faster", "route", "align", "smaller"])),
         align=draw(st.sampled_from([2, 4, 8])),
         min_gain=0,
         unsafe_fixes=draw(st.booleans()),

@@ -158,3 +158,14 @@ def net(seed: int, kind: str = "") -> bytes:
         elif min(drawn.shape(last)[1:3]) >= 3:
             last = drawn.block(last)
     return write(drawn.model(last))
+
+
+def expanding(kind: str = "INT8", *, seed: int = 5, **more: Any) -> bytes:
+    """A net of which one expanded map of 24 channels takes most."""
+    mobile = Net(seed, kind)
+    first = mobile.convolution(mobile.activation([1, 24, 24, 3]), 4, 3)
+    wide = mobile.convolution(first, 24)
+    filtered = mobile.depthwise(
+        wide, more.get("stride", 2), more.get("dilation", 1), "SAME", more.get("kernel", (3, 3))
+    )
+    return write(mobile.model(mobile.convolution(filtered, 4)))

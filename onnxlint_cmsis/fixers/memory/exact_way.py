@@ -8,7 +8,8 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
 from onnxlint_cmsis.fixers.memory.channel_tiles import tiled
 from onnxlint_cmsis.fixers.memory.fitting import Search
-from onnxlint_cmsis.fixers.memory.tiled_model import newly_met, tiles_text
+from onnxlint_cmsis.fixers.memory.newly_met import newly_met
+from onnxlint_cmsis.fixers.memory.tiled_model import tiles_text
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation

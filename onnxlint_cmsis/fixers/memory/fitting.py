@@ -54,9 +54,16 @@ class Fit(NamedTuple):
 class Search:
     """The search for tiles of one model."""
 
-    def __init__(self, model: TfliteModel, arenas: Arenas, rooms: Sequence[int | None]) -> None:
-        """`rooms` are the bytes of RAM of each target."""
+    def __init__(
+        self,
+        model: TfliteModel,
+        arenas: Arenas,
+        rooms: Sequence[int | None],
+        allowed: Callable[[Fit], bool] = lambda _fit: True,
+    ) -> None:
+        """`rooms` are the bytes of RAM of each target; `allowed` is asked of tiles before they are taken."""
         self._model, self._arenas, self._rooms = model, arenas, rooms
+        self._allowed = allowed
         self._segments = [*segments(model)]
         self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
@@ -67,8 +74,9 @@ class Search:
         for _ in range(MOST_ROUNDS):
             if fit.over(self._rooms) <= 0:
                 return self._fewer(fit)
-            better = min(self._candidates(fit), key=self._rank, default=fit)
-            if self._rank(better) >= self._rank(fit):
+            ahead = (other for other in self._candidates(fit) if self._rank(other) < self._rank(fit))
+            better = next(filter(self._allowed, sorted(ahead, key=self._rank)), None)
+            if better is None:
                 break
             fit = better
         return fit
@@ -110,7 +118,7 @@ class Search:
             for option in options:
                 if sum(map(len, option.values())) >= fit.groups:
                     break
-                if (fewer := self.fit(option)).over(self._rooms) <= 0:
+                if (fewer := self.fit(option)).over(self._rooms) <= 0 and self._allowed(fewer):
                     fit = fewer
                     break
         return fit

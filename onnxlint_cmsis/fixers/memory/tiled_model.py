@@ -1,4 +1,4 @@
-"""A model with as few channel tiles as make it fit RAM, written and proven."""
+"""A model with the channel tiles that make it fit RAM, or take the least arena, written and proven."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.fixers.attempt import prover_of
 from onnxlint_cmsis.fixers.memory.channel_tiles import tiled
 from onnxlint_cmsis.fixers.memory.fitting import Search
+from onnxlint_cmsis.fixers.memory.least_arena import least_arena
+from onnxlint_cmsis.fixers.memory.newly_met import newly_met
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.proof.prove import BESIDE
-from onnxlint_cmsis.fixers.rewriting import risks
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.memory.fitting import Fit
     from onnxlint_cmsis.fixers.snapshot import Snapshot
@@ -39,32 +38,37 @@ class TiledModel(NamedTuple):
 
 
 def fitted_model(state: Snapshot) -> TiledModel:
-    """The model with the fewest tiles that make it fit the RAM that was named. Raises NotAppliedError, ModelError."""
-    interpretation = state.analysis.execution
-    if not isinstance(interpretation, Interpretation) or not any(room.ram for room in state.request.analysis.rooms):
+    """The model with the fewest tiles that make it fit the RAM that was named, or with the least arena.
+
+    Raises NotAppliedError, ModelError.
+    """
+    interpretation, rooms = state.analysis.execution, state.request.analysis.rooms_of_ram
+    if not isinstance(interpretation, Interpretation):
         return TiledModel(state)
-    fit = search_of(interpretation, state.request.analysis.rooms_of_ram).best()
-    missing = fit.over(state.request.analysis.rooms_of_ram)
-    if not fit.sizes or (missing <= 0 and not fit.tiles):
+    if POLICIES[state.request.options.policy].least_arena:
+        fit = least_arena(state, interpretation)
+    else:
+        fit = Search(interpretation.file, interpretation.arenas_of, rooms).best()
+        if fit.sizes and fit.over(rooms) > 0:
+            return TiledModel(state, notes=(f"it does not fit: {least_text(fit, interpretation.file)}",))
+    if not fit.sizes or not fit.tiles:
         return TiledModel(state)
-    if missing > 0:
-        return TiledModel(state, notes=(f"it does not fit: {least_text(fit, interpretation.file)}",))
     new = state.followed(tiled(state.path, state.data, fit.tiles), Plan({}))
     _check_drafted(fit, new)
     trouble, proof = _trouble(state, new)
     if trouble:
-        return TiledModel(state, notes=(f"it would fit with {tiles_text(fit, interpretation.file)}, but {trouble}",))
+        return TiledModel(
+            state,
+            notes=(
+                f"it would take {max(fit.sizes):,} bytes with {tiles_text(fit, interpretation.file)}, but {trouble}",
+            ),
+        )
     registers = f"the application has to register {' and '.join(more_methods(state, new))} besides"
     added = tuple(
         f"{segment.label(interpretation.file)} in {len(ends)} groups of channels, joined by a CONCATENATION"
         for segment, ends in fit.tiles.items()
     )
     return TiledModel(new, added, (registers,) if more_methods(state, new) else (), proof)
-
-
-def search_of(interpretation: Interpretation, rooms: tuple[int | None, ...]) -> Search:
-    """The search for tiles of a file."""
-    return Search(interpretation.file, interpretation.arenas_of, rooms)
 
 
 def tiles_text(fit: Fit, model: TfliteModel) -> str:
@@ -97,21 +101,6 @@ def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
     if not proof.equal:
         return "", None
     return "", proof
-
-
-def newly_met(old: ModelAnalysis, new: ModelAnalysis) -> str:
-    """A hazard, or an unknown cost, that layers of the new model alone meet, as a clause; empty for none."""
-    more = sorted({*_risks(new)} - {*_risks(old)})
-    return f"{more[0][1]} of {more[0][0]} would be met" if more else ""
-
-
-def _risks(model: ModelAnalysis) -> Iterator[tuple[str, str]]:
-    """Functions of CMSIS-NN with the hazards that the layers meet there, and where no cost is known."""
-    for layer in model.lowered.layers:
-        for target, taken in model.routes(layer):
-            yield from ((layer.call.entry, hazard) for hazard in risks(taken))
-            if model.instructions(layer.call, target) is None:
-                yield layer.call.entry, "an unknown cost"
 
 
 def _check_drafted(fit: Fit, new: Snapshot) -> None:

@@ -9,8 +9,10 @@ from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers
 from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
+from onnxlint_cmsis.fixers.memory.least_arena import instructions_on_targets
 from onnxlint_cmsis.fixers.memory.tiled_model import TiledModel, fitted_model
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.policies import POLICIES, plans_memory
 from onnxlint_cmsis.fixers.report import Fixed
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
@@ -26,26 +28,34 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 (RULE,) = codes_of(PLAN)
+NO_ARENA = "smaller lays out the arena of a .tflite file on TensorFlow Lite Micro alone; no plan and no tiles here"
 DROPPED = "the memory plan of the file went, as it was made for other tensors"
 
 
 def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
-    """What came of fixing, with a memory plan where that is asked for, or where the file had one, and it gains.
+    """What came of fixing, with tiles and a memory plan where that is asked for, or the file had a plan, and it gains.
 
     The graph stays as it is, so that the certificate alone proves it. Raises NotAppliedError.
     """
     end = fixed.end
-    if end is None or fixed.result.failed or not isinstance(end.analysis.execution, Interpretation):
+    if end is None or fixed.result.failed:
         return fixed
+    options = start.request.options
+    least = POLICIES[options.policy].least_arena
+    if not isinstance(end.analysis.execution, Interpretation):
+        notes = (*fixed.result.notes, *((NO_ARENA,) if least else ()))
+        return fixed._replace(result=fixed.result._replace(notes=notes))
     had = _had_plan(start)
-    asked = any(room.ram for room in start.request.analysis.rooms) and RULE in start.request.plans
+    asked = plans_memory(options.policy, start.request.analysis.rooms) and RULE in start.request.plans
     cut = fitted_model(end) if asked else TiledModel(end)
-    planned = planned_model(cut.state) if asked or (had and end is not start) else None
+    planned = planned_model(cut.state) if asked or (had and end.data != start.data) else None
     notes = (*fixed.result.notes, *cut.notes)
-    if planned is None and had and cut.state is not start:
+    if planned is None and had and cut.state.data != start.data:
         notes = (*notes, DROPPED)
     new = planned or cut.state
     if new is end:
+        if least and asked and not cut.notes:
+            notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena")
         return fixed._replace(result=fixed.result._replace(notes=notes))
     certificate = certificate_of(start.analysis, new.analysis)
     proof = fixed.result.proof or cut.proof
@@ -66,12 +76,8 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
 
 def _with_tiles(totals: tuple[TargetTotal, ...], before: Snapshot, after: Snapshot) -> Iterator[TargetTotal]:
     """Sums of predicted instructions with what tiles add to them."""
-    for index, total in enumerate(totals):
-        costs = [
-            sum(state.prices.of_layer(layer)[index].instructions or 0 for layer in state.lowered.layers)
-            for state in (before, after)
-        ]
-        yield total._replace(new_instructions=total.new_instructions + costs[1] - costs[0])
+    for total, had, has in zip(totals, instructions_on_targets(before), instructions_on_targets(after), strict=False):
+        yield total._replace(new_instructions=total.new_instructions + has - had)
 
 
 def planned_model(state: Snapshot) -> Snapshot | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule_registry import codes_of_policy
@@ -10,6 +10,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.measures import Count, Level, MeasureIndex
+    from onnxlint_cmsis.ground.types import MemoryRoom
 
 
 class FixOptions(NamedTuple):
@@ -20,7 +21,9 @@ class FixOptions(NamedTuple):
     align: int = 4
     """Multiple that the policy `align` pads to."""
     min_gain: float = 0.5
-    """Percent of the predicted instructions that the policy `faster` has to gain on the whole model."""
+    """Percent of the predicted instructions that new sizes have to gain on the whole model."""
+    most_instructions: float = 5.0
+    """Percent of the predicted instructions of layers that the policy `smaller` may add on each target."""
     budget: int | None = None
     """Bytes that the constants may grow by at most; None for no bound."""
     unsafe: bool = False
@@ -50,6 +53,9 @@ class Policy(NamedTuple):
     """Whether sizes that routing conditions name are candidates too."""
     lowers: Callable[[Count], int]
     """Objective that a new size must improve; a size that improves nothing but hazards answers only them."""
+
+    least_arena: bool = False
+    """Whether the least arena within `most_instructions` is taken besides, where a runtime lays one out."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -92,6 +98,26 @@ POLICIES: dict[str, Policy] = {
             named=False,
             lowers=lambda count: count.unaligned,
         ),
+        Policy(
+            "smaller",
+            sizes=lambda have, live, _align: range(live, have + 1),
+            objective=lambda index: (
+                index.level(hazards=1),
+                index.level(unpriced=1),
+                index.level(instructions=1),
+                index.level(bytes=1),
+            ),
+            traded=2,
+            must_gain=True,
+            named=False,
+            lowers=lambda count: sum(count.instructions),
+            least_arena=True,
+        ),
     )
 }
 """Policies by name."""
+
+
+def plans_memory(policy: str, rooms: Sequence[MemoryRoom]) -> bool:
+    """Whether a fix lays out the arena anew: the policy does, or RAM is named."""
+    return POLICIES[policy].least_arena or any(room.ram for room in rooms)

@@ -270,7 +270,7 @@ def test_the_policies_are_those_of_the_configuration():
     assert tuple(POLICIES) == keys.POLICIES
 
 
-@pytest.mark.parametrize("policy", ["faster", "route", "align"])
+@pytest.mark.parametrize("policy", [*POLICIES])
 def test_a_second_decision_changes_nothing(policy):
     """Sizes chosen once are chosen again from the resized model."""
     build, out = chain(4, 6, 10, 7, 4)
