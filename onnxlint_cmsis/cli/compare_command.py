@@ -26,8 +26,6 @@ DESCRIPTION = (
 )
 KEYS = tuple(key.name for key in SETTINGS if key.option and key.name not in ("output-format", "baseline", "min-level"))
 """Settings that decide what is found."""
-LIBRARY = ".a"
-"""Ending of libraries."""
 
 
 def make_parser() -> CommandParser:
@@ -81,7 +79,7 @@ def run(argv: list[str]) -> int:
 
 def _are_images(*paths: str) -> bool:
     """Whether all versions are firmware images or libraries. Raises UsageError where one is and another is a model."""
-    images = [path for path in paths if not array_in(path) and (is_image(path) or path.lower().endswith(LIBRARY))]
+    images = [path for path in paths if is_image(path) and not array_in(path)]
     if images and len(images) != len(paths):
         raise UsageError(f"{images[0]} is an image, the other version a model: the model in it is {images[0]}::NAME")
     return bool(images)

@@ -150,8 +150,8 @@ ENDINGS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 """Those endings in a sentence."""
 C_SUFFIXES = (".h", ".hh", ".hpp", ".c", ".cc", ".cpp", ".cxx", ".ino")
 """Endings of C and C++ files, which may hold models as arrays (`c_arrays.py`)."""
-IMAGE_SUFFIXES = (".elf", ".axf", ".out", ".hex", ".uf2", ".bin", ".img")
-"""Endings of firmware images, which may hold models (`images/`)."""
+IMAGE_SUFFIXES = (".elf", ".axf", ".out", ".hex", ".uf2", ".bin", ".img", ".a")
+"""Endings of firmware images, which may hold models, and of libraries (`images/`)."""
 INSIDE = "::"
 """Between a C file or an image and a model in it, with the ending of that: `model.cc::g_model.tflite`."""
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})
@@ -169,7 +169,7 @@ def is_c(name: str) -> bool:
 
 
 def is_image(name: str) -> bool:
-    """Whether a file is named like a firmware image."""
+    """Whether a file is named like a firmware image or a library."""
     return name.lower().endswith(IMAGE_SUFFIXES)
 
 

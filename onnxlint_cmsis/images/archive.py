@@ -43,6 +43,8 @@ def members(data: memoryview) -> Iterator[Member]:
             if count > MOST_MEMBERS:
                 raise ImageError(f"it has more than {MOST_MEMBERS:,} members")
             yield _member(name, content, long_names)
+    if bytes(data[position:]).strip(b"\0\n"):
+        raise ImageError(f"the header of a member at byte {position} is cut off: the file ends within it")
 
 
 def _member(name: bytes, content: memoryview, long_names: bytes) -> Member:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support.firmware_images import APPLICATION, FLASH, MODEL, firmware, registering
+from support.elf_writer import archive
+from support.firmware_images import APPLICATION, FLASH, MODEL, firmware, registering, with_library
+from support.rule_examples import SLOW
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
@@ -90,6 +92,17 @@ def test_the_commit_whose_version_is_in_the_image_is_named(capsys: pytest.Captur
 def test_an_image_that_cannot_be_read_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     Path("app.elf").write_bytes(firmware()[:60])
     code, report = run(capsys, "app.elf")
+    assert (code, codes(report)) == (2, ["CNN001"])
+
+
+def test_a_library_is_linted_as_a_build(capsys: pytest.CaptureFixture[str]) -> None:
+    """It holds objects and no model: nothing of it is read as ONNX."""
+    slow = firmware(with_library(**SLOW))
+    Path("lib.a").write_bytes(archive({"a.o": slow}))
+    code, report = run(capsys, "lib.a")
+    assert (code, codes(report)) == (1, ["CNN701"])
+    Path("lib.a").write_bytes(archive({"a.o": slow})[:90])
+    code, report = run(capsys, "lib.a")  # it ends within a header
     assert (code, codes(report)) == (2, ["CNN001"])
 
 
