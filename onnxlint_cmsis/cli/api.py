@@ -43,6 +43,7 @@ __all__ = [
     "lint",
     "lint_bytes",
     "make_settings",
+    "refuse_unread",
 ]
 
 
@@ -154,9 +155,18 @@ def _file_named(path: str | os.PathLike[str]) -> str:
         raise ModelError(error.kind, f"{name}: {error.message}") from None
 
 
+def refuse_unread(settings: Settings) -> None:
+    """Read the file that the setting `timing` names, before models are. Raises UsageError."""
+    if settings.timing:
+        from onnxlint_cmsis.config.calibrations import read_calibration
+
+        read_calibration(settings.timing)
+
+
 def _settings(path: str, given: SettingValues) -> Settings:
-    """The settings of a file; UsageError where they, or the baseline that they name, cannot be used."""
+    """The settings of a file; UsageError where they, or a file that they name, cannot be used."""
     settings = settings_of(path, {**given})
+    refuse_unread(settings)
     if settings.baseline:
         from onnxlint_cmsis.config import baseline
 

@@ -62,7 +62,7 @@ def run(argv: list[str]) -> int:
         from onnxlint_cmsis.cli.resolved_settings import settings_lines
 
         return _print("".join(f"{line}\n" for line in settings_lines(leading)))
-    _check_baselines(jobs)
+    _check_files(jobs)
     return _report(args, _lint(args, jobs), leading, least)
 
 
@@ -116,8 +116,13 @@ def _job(path: str, configuration: Configuration, args: argparse.Namespace) -> J
     return Job(name, settings, piped.data if piped else None)
 
 
-def _check_baselines(jobs: list[Job]) -> None:
-    """Raise BaselineError for a baseline that cannot be read, before any file is looked at or fixed."""
+def _check_files(jobs: list[Job]) -> None:
+    """Raise UsageError for a baseline or timing that cannot be read, before any file is looked at or fixed."""
+    if any(job.settings.timing for job in jobs):
+        from onnxlint_cmsis.cli.api import refuse_unread
+
+        for job in jobs:
+            refuse_unread(job.settings)
     used = {job.settings.baseline for job in jobs} - {""}
     if used:
         from onnxlint_cmsis.config import baseline

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.families import FLOAT, INTEGER, LEGACY, family_named
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.config.calibrations import read_calibration
 from onnxlint_cmsis.config.converted import Place
 from onnxlint_cmsis.config.file_reading import (
     CONFIG,
@@ -142,8 +141,6 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
     built = (target._replace(specialized=specialized, fused=fused) for target in parsed)
     value["targets"] = tuple(dict.fromkeys(built))
     _check_devices(value, origins)
-    if value["timing"]:
-        read_calibration(value["timing"])
     named = {KEY_BY_NAME[name].attribute: held for name, held in value.items()}
     own = (COMMAND_LINE, ARGUMENTS)
     file = next((layer.origin for layer in layers if layer.origin not in own and layer.root), "")

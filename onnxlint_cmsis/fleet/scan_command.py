@@ -6,7 +6,7 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.api import ENDINGS, SUFFIXES
+from onnxlint_cmsis.cli.api import ENDINGS, SUFFIXES, refuse_unread
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.ground.errors import UsageError
@@ -55,6 +55,8 @@ def run(argv: list[str]) -> int:
 
     configured = configuration(args)
     settings = {suffix: configured.settings_for(f"model{suffix}") for suffix in SUFFIXES}
+    for of_suffix in settings.values():
+        refuse_unread(of_suffix)
     parts = PartFolder(args.out, _digest(settings))
     done = parts.done()
     urls = model_urls(args.urls)

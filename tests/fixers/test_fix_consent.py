@@ -67,9 +67,9 @@ def test_what_is_not_fixable_is_found_all_the_same(folder, told):
 
 
 def test_a_repair_is_done_for_the_rule_that_tells_of_the_hazard(folder):
-    assert changes(folder, "wrong.onnx", *M55, "--fixable", "CNN302", "--fix-policy", "align") == [(4, 5)]
+    assert changes(folder, "wrong.onnx", *M55, "--fixable", "CNN303", "--fix-policy", "align") == [(4, 5)]
     assert changes(folder, "wrong.onnx", *M55, "--unfixable", "CNN3,CNN201") == []
-    assert changes(folder, "wrong.onnx", *M55, "--unfixable", "CNN302", "--fix-policy", "align") == []
+    assert changes(folder, "wrong.onnx", *M55, "--unfixable", "CNN303", "--fix-policy", "align") == []
 
 
 def test_more_channels_that_save_nothing_are_not_asked_for_by_the_rule_on_savings(folder):
@@ -88,7 +88,7 @@ def test_a_pad_behind_the_input_asks_too(folder):
     (folder / "row.onnx").write_bytes(row(onnx.TensorProto.FLOAT).SerializeToString())
     argv = ("--diff", "--unsafe-fixes", *M55, "row.onnx")
     assert run(folder, *argv).returncode == 1
-    assert run(folder, *argv, "--unfixable", "CNN302").returncode == 0
+    assert run(folder, *argv, "--unfixable", "CNN303").returncode == 0
 
 
 def test_nothing_fixable_is_told_without_a_look_at_the_model(folder, told):
@@ -182,6 +182,6 @@ def test_an_entry_of_the_configuration_keeps_a_class_and_is_used(folder):
 def test_a_suppressed_hazard_is_not_repaired(folder):
     model = onnx.load(folder / "wrong.onnx")
     node = next(node for node in model.graph.node if node.name == "row")
-    node.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN302 checked on the board")
+    node.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN303 checked on the board")
     onnx.save(model, folder / "wrong.onnx")
     assert changes(folder, "wrong.onnx", *M55, "--select", "CNN3") == []

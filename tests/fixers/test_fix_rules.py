@@ -73,14 +73,14 @@ def test_sizes_are_chosen_only_where_their_rule_is_selected(folder, policy):
 @pytest.mark.parametrize("policy", ["route", "align"])
 def test_a_hazard_is_repaired_where_the_rule_that_tells_of_it_is_selected(folder, policy):
     argv = ("--fix-policy", policy, *M55)
-    assert changes(folder, "wrong.onnx", *argv, "--select", "CNN302") == [(4, 5)]
+    assert changes(folder, "wrong.onnx", *argv, "--select", "CNN303") == [(4, 5)]
     assert changes(folder, "wrong.onnx", *argv, "--select", "CNN301") == []
     assert changes(folder, "wrong.onnx", *argv, "--ignore", "CNN2") == [(4, 5)]
 
 
 def test_the_cheaper_of_channels_and_rewriting_is_taken(folder):
-    argv = (*M55, "--select", "CNN302", "wrong.onnx")
-    assert changes(folder, "wrong.onnx", *M55, "--select", "CNN302") == []
+    argv = (*M55, "--select", "CNN303", "wrong.onnx")
+    assert changes(folder, "wrong.onnx", *M55, "--select", "CNN303") == []
     assert "(wider-window;" in text(run(folder, "--diff", *argv))
     assert "wider-window" not in text(run(folder, "--diff", "--fix-policy", "route", *argv))
 
@@ -112,11 +112,11 @@ def test_a_suppressed_missed_kernel_is_not_fixed_by_route(folder):
 def test_a_pad_behind_the_input_is_added_only_for_a_selected_rule(folder):
     (folder / "row.onnx").write_bytes(row(onnx.TensorProto.FLOAT).SerializeToString())
     argv = ("--diff", "--unsafe-fixes", *M55, "row.onnx")
-    assert run(folder, *argv, "--select", "CNN302").returncode == 1
+    assert run(folder, *argv, "--select", "CNN303").returncode == 1
     assert run(folder, *argv, "--select", "CNN2").returncode == 0
 
 
 def test_a_finding_on_a_hazard_names_the_size_that_repairs_it_and_its_price(folder, told):
-    printed = text(run(folder, *M55, "--select", "CNN201,CNN302", "wrong.onnx"))
+    printed = text(run(folder, *M55, "--select", "CNN201,CNN303", "wrong.onnx"))
     assert "CNN201" not in printed
     told(printed)

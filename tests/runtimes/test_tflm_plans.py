@@ -19,7 +19,7 @@ from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 from support.linter import target_of
 from support.paths import SHARED
 from support.planned_models import FITTING, WASTING, chain, with_plan
-from support.tflite_models import decoding_model, streaming_model, tensor
+from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 from support.tflm_runs import wheel_run
 
@@ -170,6 +170,15 @@ def test_a_variable_shares_with_nobody():
     offsets = [*FITTING, *[-1] * (len(described["subgraphs"][0]["tensors"]) - 9)]
     assert not [*plan_faults(model_of(with_plan(described, [*offsets, 9216])))]
     assert [*plan_faults(model_of(with_plan(described, [*offsets, 0])))]
+
+
+def test_who_wrote_a_custom_operator_lays_out_its_tensors():
+    """Vela puts feature maps into the scratch tensor of its one operator."""
+    described = one_operator("CUSTOM", [tensor("x", [1, 64]), tensor("y", [1, 64])])
+    described["operator_codes"] = [operator_code("CUSTOM", custom_code="ethos-u")]
+    assert [*plan_faults(model_of(with_plan(described, [0, 16])))] == []
+    plain = one_operator("LOGISTIC", [tensor("x", [1, 64]), tensor("y", [1, 64])])
+    assert len([*plan_faults(model_of(with_plan(plain, [0, 16])))]) == 1
 
 
 @WHEEL

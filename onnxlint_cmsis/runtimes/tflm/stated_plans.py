@@ -98,14 +98,14 @@ def _overlaps(model: TfliteModel, tensors: list[TfliteTensor]) -> Iterator[PlanF
     except TooManySteps:
         return
     lives = sorted((_kept(buffer, tensors) for buffer in buffers), key=lambda buffer: (buffer.first, buffer.number))
-    in_place = pairs_in_place(model)
+    in_place, customs = pairs_in_place(model), _of_custom_operators(model)
     alive: list[PlannedBuffer] = []
     for later in lives:
         alive = [buffer for buffer in alive if buffer.last >= later.first]
         for earlier in alive:
-            if clash(earlier, later) and not (
-                (earlier.number, later.number) in in_place and _handed_on(earlier, later)
-            ):
+            pair = earlier.number, later.number
+            shares = (pair in in_place and _handed_on(earlier, later)) or any(own >= {*pair} for own in customs)
+            if clash(earlier, later) and not shares:
                 low, high = max(earlier.offset, later.offset), min(_end(earlier), _end(later))
                 text = (
                     f"'{tensors[later.number].name}' lies over '{tensors[earlier.number].name}' in bytes {low:,} to "
@@ -114,6 +114,17 @@ def _overlaps(model: TfliteModel, tensors: list[TfliteTensor]) -> Iterator[PlanF
                 yield PlanFault(Outcome.WRONG, text, later.number)
                 break
         alive.append(later)
+
+
+def _of_custom_operators(model: TfliteModel) -> list[set[int]]:
+    """Tensors of each custom operator, counted over all subgraphs: who wrote it laid them out, as Vela does."""
+    customs, start = [], 0
+    for subgraph in model.subgraphs:
+        for operator in subgraph.operators:
+            if operator.custom_code:
+                customs.append({start + number for number in (*operator.inputs, *operator.outputs) if number >= 0})
+        start += len(subgraph.tensors)
+    return customs
 
 
 def _handed_on(operand: PlannedBuffer, result: PlannedBuffer) -> bool:
