@@ -62,7 +62,8 @@ CPU: there is no time then, and the reason says so.
 Of {rows} public measurements {predicted} can be predicted, and {held} of these lie within their range. The factors of
 Cortex-M4 come from its table of cycles and the nets of MLPerf Tiny. Of the {cube} rows of
 [Black3rror/Benchmarking](https://github.com/Black3rror/Benchmarking) only the smallest nets took part, for what the
-runtime costs; {cube_held} of them lie within. The factors of Cortex-M0+, M7, M33 and M85 were set with the rows that
+runtime costs; {cube_held} of them lie within. Those of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's
+layers. The factors of Cortex-M0+, M7, M33 and M85 were set with the rows that
 the table has: for these it shows how well they fit, and is no test. [All measurements](silicon.md) has each row with
 its prediction, or why there is none.
 
