@@ -158,7 +158,7 @@ def test_a_call_that_faults_is_taken_out_and_the_others_run(tmp_path: Path) -> N
     }
     runs = run_calls(calls, Bench(board_named("m4"), library), tmp_path / "runs")
     assert [run.ended[:21] for run in runs.values() if run.ended] == ["the firmware faulted "]
-    assert [runs[width].trouble for width in ("2", "4")] == [(0, (), ())] * 2
+    assert [runs[width].trouble for width in ("2", "4")] == [(0, (), (), ())] * 2
 
 
 @needs_firmware
