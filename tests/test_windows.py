@@ -17,10 +17,9 @@ from types import SimpleNamespace
 import pytest
 
 from onnxlint_cmsis.cli import versions
-from onnxlint_cmsis.config import accepted, baseline, keys
+from onnxlint_cmsis.config import baseline, path_patterns
 from onnxlint_cmsis.config.path_patterns import Glob
-from onnxlint_cmsis.output import run as uris
-from onnxlint_cmsis.output import sarif
+from onnxlint_cmsis.output import sarif, shown_paths
 from support.fixable_models import gaining, hazardous
 from support.paths import ROOT
 from support.tflite_steps import as_converted
@@ -114,9 +113,9 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     system = SimpleNamespace(
         path=ntpath, sep="\\", pardir="..", fsencode=lambda name: name.encode("utf-8", "surrogatepass")
     )
-    for module in (uris, keys, versions, accepted):
+    for module in (shown_paths, path_patterns, versions, baseline):
         monkeypatch.setattr(module, "os", system)
-    for module in (uris, keys, sarif):
+    for module in (shown_paths, path_patterns, sarif):
         monkeypatch.setattr(module, "Path", PureWindowsPath)
     return
 

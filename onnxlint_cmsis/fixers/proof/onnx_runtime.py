@@ -84,8 +84,9 @@ def run_within(session: Any, feed: Mapping[str, Array], names: Sequence[str] | N
 def _resident() -> int:
     """Bytes of memory that this process holds; 0 where the system does not tell."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
-    except (OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGESIZE")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
         return 0
 
 
