@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from onnxlint_cmsis.cli.layers_text import layers_text
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_color, add_form, add_full_names
 from onnxlint_cmsis.cli.terminal import columns, wants_color
+from onnxlint_cmsis.formats.format import file_of
+from onnxlint_cmsis.ground.atomic_write import write_text
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.boundary_text import boundary_fields, boundary_in_c
 from onnxlint_cmsis.output.measured import measured_fields, measured_text
@@ -130,10 +133,14 @@ def _write_timing(args: argparse.Namespace, model: ModelAnalysis, measured: Meas
     from onnxlint_cmsis.analysis.measured_timing import fitted_timing
     from onnxlint_cmsis.timing.calibration import TimingError
 
-    source = f"{Path(model.path).name}, {Path(args.measured).name}"
+    for other in (file_of(model.path), args.measured):
+        if os.path.realpath(path) == os.path.realpath(other):
+            raise UsageError(f"--write-timing {path} is the model or the log: name another file")
+    names = (Path(model.path).name, Path(args.measured).name)
+    source = ", ".join("".join(filter(str.isprintable, name))[:90] for name in names)
     try:
         board = fitted_timing(model, model.settings.targets[0], measured, source)
-        Path(path).write_text(board.text(), encoding="utf-8")
+        write_text(path, board.text())
     except TimingError as error:
         raise UsageError(f"--write-timing: {error.args[0]}") from None
     except OSError as error:

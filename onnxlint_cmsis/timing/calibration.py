@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Of the file; another is refused."""
+LARGEST_SCALE = 4.0
+"""Cycles for each cycle of a kernel's factor above which, or below 1 over which, the unit of a log is no cycle."""
+LARGEST_ERROR = 0.5
+"""Part of the time from which a fit says nothing."""
+LONGEST_SOURCE = 200
+"""Characters."""
 
 
 class TimingError(ValueError):
@@ -57,7 +63,7 @@ def calibration_of(text: str) -> Calibration:
     """The calibration that a file holds. Raises TimingError."""
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise TimingError("it is no JSON") from None
     if not isinstance(record, dict) or record.pop("version", None) != VERSION:
         raise TimingError(f"it is no calibration of version {VERSION}")
@@ -65,7 +71,14 @@ def calibration_of(text: str) -> Calibration:
     if {*record} != {*Calibration._fields} or not all(_is_amount(record[name]) for name in numbers):
         raise TimingError(f"it has other fields than {', '.join(Calibration._fields)}")
     if core_of(str(record["cpu"])) is None:
-        raise TimingError(f"{record['cpu']!r} has no factors of kernels")
+        raise TimingError(f"{str(record['cpu'])[:LONGEST_SOURCE]!r} has no factors of kernels")
+    if not 1 / LARGEST_SCALE <= record["scale"] <= LARGEST_SCALE or record["error"] > LARGEST_ERROR:
+        raise TimingError(
+            f"scale is not between {1 / LARGEST_SCALE} and {LARGEST_SCALE}, or error is above {LARGEST_ERROR}"
+        )
+    source = record["source"]
+    if not isinstance(source, str) or len(source) > LONGEST_SOURCE or not source.isprintable():
+        raise TimingError(f"source is no printable text of {LONGEST_SOURCE} characters at most")
     return Calibration(**record)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.timing.calibration import Calibration, TimingError, terms
+from onnxlint_cmsis.timing.calibration import LARGEST_ERROR, LARGEST_SCALE, Calibration, TimingError, terms
 from onnxlint_cmsis.timing.cores import core_of
 from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
 from onnxlint_cmsis.timing.memories import LineCost, line_cost, placements
@@ -31,8 +31,6 @@ SHORTEST = 100_000
 """Cycles of a run below which what surrounds kernels is as much as these."""
 FEWEST = 5
 """Layers from which on four numbers are fitted."""
-LARGEST_SCALE = 4.0
-"""Cycles for each cycle of a kernel's factor above which, or below 1 over which, the unit of the log is no cycle."""
 
 
 def fitted(device: Device, layers: Sequence[LayerWork], cycles: Sequence[float], source: str) -> Calibration:
@@ -57,6 +55,8 @@ def fitted(device: Device, layers: Sequence[LayerWork], cycles: Sequence[float],
     large = measured >= COUNTS * total
     errors = np.abs(rows @ best - measured)[large] / measured[large]
     error = max(LEAST_ERROR, float(np.quantile(errors, 0.9)))
+    if error > LARGEST_ERROR:
+        raise TimingError(f"one in ten layers lies {100 * error:.0f} % off every fit: it is the log of another build")
     scale, weights, arena, operator = (round(float(number), 6) for number in best)
     return Calibration(core.cpu, scale, weights, arena, operator, round(error, 4), source)
 

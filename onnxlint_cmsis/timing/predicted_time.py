@@ -54,7 +54,8 @@ class PredictedTime(NamedTuple):
 
     def of(self, instructions: tuple[int, int], left_out: int) -> PredictedTime:
         """The time of other instructions at the same cycles for each."""
-        rates = [cycles / max(1, number) for cycles, number in zip(self.cycles, self.instructions, strict=True)]
+        ends = zip(self.cycles, self.instructions, strict=True)
+        rates = [cycles / number if number else 0.0 for cycles, number in ends]
         least, most = (number * rate for number, rate in zip(instructions, rates, strict=True))
         reason = self.reason or ("" if instructions[1] else NO_COST)
         return self._replace(cycles=(least, most), instructions=instructions, left_out=left_out, reason=reason)

@@ -71,6 +71,15 @@ def test_a_log_in_another_unit_is_refused_and_writes_nothing(layers, tmp_path):
     assert not (tmp_path / "board.json").exists()
 
 
+@pytest.mark.parametrize("target", ["net.onnx", "./net.onnx", "log.csv"])
+def test_neither_the_model_nor_the_log_is_written_over(layers, tmp_path, target):
+    log(tmp_path, [2 * number for number in instructions(layers)])
+    before = [(tmp_path / name).read_bytes() for name in ("net.onnx", "log.csv")]
+    code, _, err = layers("net.onnx", "--measured", "log.csv", "--write-timing", target)
+    assert (code, "is the model or the log: name another file" in err) == (2, True)
+    assert [(tmp_path / name).read_bytes() for name in ("net.onnx", "log.csv")] == before
+
+
 def test_without_a_log_there_is_nothing_to_write(layers, tmp_path):
     assert layers("net.onnx", "--write-timing", "board.json")[0] == 2
     assert not (tmp_path / "board.json").exists()

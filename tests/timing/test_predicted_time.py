@@ -161,6 +161,12 @@ def test_other_clocks_are_refused(text, said):
         frequency(text)
 
 
+def test_a_least_of_no_instructions_stays_below_the_most():
+    """Other widths of a model whose layers may take none today."""
+    time = time_on("cortex-m4", [LayerWork("dense", 0, 1_000_000)], runtime="tflm").of((2_000_000, 3_000_000), 0)
+    assert time.cycles[0] <= time.cycles[1]
+
+
 def test_a_layer_without_elements_takes_no_time_at_least() -> None:
     """A damaged model has layers of 0 elements beside others, so that the least work is 0."""
     time = time_on("cortex-m4", [LayerWork("dense", 0, 1_000_000)])

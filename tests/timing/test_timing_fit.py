@@ -107,6 +107,11 @@ GOOD = json.loads(Calibration("cortex-m4", 1, 0, 0, 0, 0.1, "x").text())
         (json.dumps({**GOOD, "scale": "1"}), "it has other fields than"),
         (json.dumps({**GOOD, "scale": -1}), "it has other fields than"),
         (json.dumps({**GOOD, "cpu": "z80"}), "'z80' has no factors"),
+        (json.dumps({**GOOD, "scale": 0}), "scale is not between 0.25 and 4.0"),
+        (json.dumps({**GOOD, "error": 2}), "or error is above 0.5"),
+        (json.dumps({**GOOD, "source": "a\x1b[2Jb"}), "source is no printable text"),
+        (json.dumps({**GOOD, "source": ["x"]}), "source is no printable text"),
+        ("[" * 50_000, "it is no JSON"),
     ],
 )
 def test_another_file_is_refused(text, said):

@@ -1,8 +1,8 @@
 """Sizes that save instructions and may take longer: outputs of dense layers whose weights lie in slow memory.
 
-Of 75 paddings of layers on Cortex-M55 that save more than 2 % of their instructions, 12 take more cycles where the
-weights are fetched from MRAM or SRAM; all of these add outputs to dense layers (7 to 9: instructions x 0.955, cycles x
-1.088). Each output brings a row of weights, which is read once.
+Of 75 paddings of layers on Cortex-M55 that save more than 2 % of their instructions, 12 take more modelled cycles where
+the weights are fetched from MRAM or SRAM; all of these add outputs to dense layers (7 to 9: instructions x 0.955,
+cycles x 1.088). Each output brings a row of weights, which is read once. No silicon was measured.
 """
 
 from __future__ import annotations
