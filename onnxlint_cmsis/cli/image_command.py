@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.options import CommandParser
@@ -106,15 +107,25 @@ def _kind(build: Build | LibraryBuild) -> str:
     return f"{names[build.image.form]}{symbols or ''}" if symbols != ", 0 symbols" else "an ELF without symbols"
 
 
+LETTERS = frozenset(ascii_letters + digits + "_-.")
+"""What stays of a symbol in the name of a file; all else becomes `_`."""
+LONGEST_NAME = 100
+"""Characters of a file that a model is written to."""
+
+
 def _extract(build: Build, folder: str) -> list[str]:
     """Write the models of an image; the names of the files."""
     from onnxlint_cmsis.ground.atomic_write import write_bytes
 
     Path(folder).mkdir(parents=True, exist_ok=True)
-    written = []
+    written: list[str] = []
     for model in build.models:
-        plain = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in model.label)
-        name = os.path.join(folder, plain.lstrip(".") or "model")  # noqa: PTH118 - shown as the user wrote the folder
+        plain = "".join(letter if letter in LETTERS else "_" for letter in model.name)
+        stem, number = plain.lstrip(".")[:LONGEST_NAME] or "model", 1
+        name = os.path.join(folder, f"{stem}{model.suffix}")  # noqa: PTH118 - shown as the user wrote the folder
+        while name in written:
+            number += 1
+            name = os.path.join(folder, f"{stem}-{number}{model.suffix}")  # noqa: PTH118
         write_bytes(Path(name), model.data)
         written.append(name)
     return written

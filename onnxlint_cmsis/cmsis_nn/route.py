@@ -84,7 +84,7 @@ def route(call: KernelCall, target: Target) -> Route:
         values["ctx.size"] = given if given != AS_ASKED else max(asked, 0) if asked is not None else None
     ways = _ways(wrapper, values, target)
     if not ways.ways:
-        absent = f"not in CMSIS-NN {target.release}: {wrapper.absent}"
+        absent = ": ".join(filter(None, (f"not in CMSIS-NN {target.release}", wrapper.absent)))
         limits = wrapper.limits if wrapper.branches_for(target) else ()
         return Route(tried=ways.tried, reason=next(filter(None, (limit.failure(values) for limit in limits)), absent))
     met, open_ = _met(wrapper.entry, "", values, target)

@@ -103,6 +103,24 @@ def test_extract_writes_the_models(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "out" / "g_model.tflite").read_bytes() == MODEL
 
 
+def test_extract_writes_into_the_folder_and_each_model_to_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of symbols are foreign: paths, letters that no file has, the same name twice, 300 characters."""
+    step = -(-len(MODEL) // 16) * 16
+    names = ["../../m", "..:..:m", "ä" * 300]
+    padded = MODEL.ljust(step, b"\0")
+    symbols = [ElfSymbol(name, FLASH + number * step, len(MODEL), "object") for number, name in enumerate(names)]
+    path, out = tmp_path / "app.elf", tmp_path / "in" / "out"
+    path.write_bytes(elf([ElfSection(".rodata", FLASH, padded * 3, "r")], symbols))
+    assert main(["image", str(path), "--extract", str(out), "--output-format", "json"]) == 0
+    written = json.loads(capsys.readouterr().out)["extracted"]
+    assert len({*written}) == 3
+    assert sorted(map(str, out.iterdir())) == sorted(written)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["app.elf", "in"]
+    assert all(Path(name).read_bytes() == MODEL for name in written)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
