@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.activations import activations
@@ -17,6 +18,7 @@ from onnxlint_cmsis.runtimes.execution import FileExecution
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.arena_plan import ArenaUses
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
 
 
@@ -29,7 +31,7 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
     pairs = [pair for pair in zip(settings.targets, settings.rooms, strict=False) if pair[1].ram or pair[1].flash]
     if isinstance(model.execution, FileExecution):
         fit = part(model.format.fit)
-        return tuple(fit(model.execution, target, room) for target, room in pairs)
+        return tuple(fit(model.execution, target, room, lambda: model.dimensions) for target, room in pairs)
     uses = activations(model.graph, model.lowered) if pairs else None
     return tuple(
         DeviceFit(
@@ -41,7 +43,9 @@ def device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
     )
 
 
-def planned_fit(model: FileExecution, target: Target, room: MemoryRoom) -> DeviceFit:
+def planned_fit(
+    model: FileExecution, target: Target, room: MemoryRoom, _dimensions: Callable[[], Dimensions]
+) -> DeviceFit:
     """A file with its own plan against a device: planned buffers, beside which allocators take more, and the file."""
     path = model.path
     arena, flash = model.memory(target).arena, model.flash
@@ -71,7 +75,13 @@ def _own_ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: Memory
     arena, peak = plan_arena(uses).size, peak_of(uses)
     remedy = None
     if room.ram is not None and arena + largest > room.ram:
-        remedy = best_remedy(uses, peak, lambda other: plan_arena(other).size + largest, room.ram, OVERWRITES)
+        remedy = best_remedy(
+            uses,
+            lambda other: plan_arena(other).size + largest,
+            room.ram,
+            OVERWRITES,
+            lambda: model.dimensions,
+        )
     step = uses.steps[min(max(peak.step, 0), len(uses.steps) - 1)] if uses.steps else None
     return RamNeed(
         target.label,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, buffer_lifetimes
@@ -12,7 +13,7 @@ from onnxlint_cmsis.analysis.remedies import best_remedy
 from onnxlint_cmsis.ground.findings import Location
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.peak import Peak
+    from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.remedies import Remedy
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
@@ -29,10 +30,10 @@ NAMED = 3
 
 
 def ram_need(
-    model: TfliteModel, arena: ArenaLayout, target: Target, room: MemoryRoom, places: list[Location]
+    model: Interpretation, arena: ArenaLayout, target: Target, room: MemoryRoom, dimensions: Callable[[], Dimensions]
 ) -> RamNeed:
-    """The arena against the device; `places` are the operators' locations."""
-    uses = arena_uses(model, arena)
+    """The arena against the device."""
+    uses = arena_uses(model.file, arena)
     peak = peak_of(uses)
     number = min(max(peak.step, 0), max(len(uses.steps) - 1, 0))
     alive = [buffer for buffer in peak.alive if buffer not in uses.scratch]
@@ -49,19 +50,21 @@ def ram_need(
         uses.steps[number].label if uses.steps else "",
         tuple((f"'{uses.names[buffer]}'", uses.sizes[buffer]) for buffer in alive),
         sum(uses.sizes[buffer] for buffer in peak.alive if buffer in uses.scratch),
-        _remedy(uses, arena, room, peak),
-        places[number] if places else Location(model.path),
+        _remedy(uses, arena, room, dimensions),
+        model.places[number] if model.places else Location(model.file.path),
         TFLM_BESIDE,
     )
 
 
-def _remedy(uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, peak: Peak) -> Remedy | None:
+def _remedy(
+    uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, dimensions: Callable[[], Dimensions]
+) -> Remedy | None:
     """A change tried on the plan; none where the plan of these uses is not the arena's, as with control flow."""
     from onnxlint_cmsis.runtimes.tflm.planner import align
 
     if room.ram is None or arena.to_write <= room.ram or arena.needed > arena.used or head_of(uses) != arena.head:
         return None
-    return best_remedy(uses, peak, lambda other: align(head_of(other) + arena.tail), room.ram, LEFT_OUT)
+    return best_remedy(uses, lambda other: align(head_of(other) + arena.tail), room.ram, LEFT_OUT, dimensions)
 
 
 def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
@@ -136,11 +139,13 @@ def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: lis
     return FlashNeed(target.label, room, total, (*parts, rest), largest, where, FLASH_BESIDE)
 
 
-def tflite_fit(model: Interpretation, target: Target, room: MemoryRoom) -> DeviceFit:
+def tflite_fit(
+    model: Interpretation, target: Target, room: MemoryRoom, dimensions: Callable[[], Dimensions]
+) -> DeviceFit:
     """A `.tflite` file against a device."""
     arena, unknown = model.arena(target), ""
     if arena is None and room.ram:
         why = model.stop(target) or model.report(target).no_arena
         unknown = f"{target.label}: whether the model fits RAM is not known: {why}."
-    ram = ram_need(model.file, arena, target, room, model.places) if arena else None
+    ram = ram_need(model, arena, target, room, dimensions) if arena else None
     return DeviceFit(ram, flash_need(model.file, target, room, model.places), unknown)

@@ -7,7 +7,8 @@ to write. Stack, variables and the application come on top.
 
 The finding names the layer at which most bytes are alive. For a `.tflite` file it names the least that computes the
 same: layers in groups of channels, joined by a CONCATENATION, and a memory plan in the file. Where that does not fit,
-it names one change that was tried: another order of layers, a layer that writes over its input, or fewer channels.
+it names one change that was tried: another order of layers, a layer that writes over its input, or fewer channels in
+the layers that decide the widest tensors there. Those of a Concat are decided by the layers in front of it.
 
 **What to do.** `--fix` with the same `--ram` or `--board` writes what computes the same and fits. Else make the change,
 or the input smaller. `onnxlint-cmsis memory` prints the plan.
