@@ -17,7 +17,8 @@ HELD = {
     "s": np.float32(0.1), "t": np.float32(np.float16(1000)), "h": np.float16(1000), "z": np.uint8(3), "n": np.int8(0),
     "w": np.arange(16, dtype=np.int8).reshape(4, 4),
 }  # fmt: skip
-KINDS = {"x": ("float32", [1, 4]), "u": ("uint8", [1, 4]), "i": ("int64", [4]), "j": ("uint64", [4])}
+KINDS = {"x": ("float32", [1, 4]), "u": ("uint8", [1, 4]), "i": ("int64", [4]), "j": ("uint64", [4]),
+         "e": ("float16", [1, 4]), "f": ("float16", [4])}  # fmt: skip
 
 
 def model(*nodes: onnx.NodeProto, opset: int = 13, stated: str = "", **held: object) -> onnx.ModelProto:
@@ -160,3 +161,43 @@ def test_versions_of_an_operator_that_mean_the_same_are_one(step: tuple[str, int
 
 def test_versions_of_an_operator_that_mean_something_else_are_two() -> None:
     assert not equal(*(model(node("Softmax", "x", axis=1), opset=opset) for opset in (12, 13)))
+
+
+@pytest.mark.parametrize("step", [("Max", 9, 13), ("Min", 9, 13), ("PRelu", 13, 16), ("Mish", 18, 22)], ids=str)
+def test_versions_of_an_operator_that_computes_halves_are_two(step: tuple[str, int, int]) -> None:
+    """ONNX Runtime computes one version in float32 and the other in halves: zeros and NaN come out otherwise."""
+    op, *opsets = step
+    inputs = "e" if op == "Mish" else "e f"
+    assert not equal(*(model(node(op, inputs), opset=opset) for opset in opsets))
+    assert equal(*(model(node(op, inputs.replace("e", "x").replace("f", "x")), opset=opset) for opset in opsets))
+
+
+TURNS = [node("Transpose", "p", "r", perm=[1, 0]), node("Transpose", "r", "q", perm=[1, 0])]
+
+
+@pytest.mark.parametrize("between", [TURNS, [node("Identity", "p", "q")], [node("Reshape", "p l", "q")]], ids=len)
+def test_what_stands_between_layers_of_halves_counts(between: list[onnx.NodeProto]) -> None:
+    """ONNX Runtime leaves the result of Exp in float32 where Sin reads it, and rounds it for a Transpose."""
+    plain = [node("Exp", "e", "q"), node("Sin", "q")]
+    moved = [node("Exp", "e", "p"), *between, node("Sin", "q")]
+    shape = {"l": np.array([1, 4])}
+    assert not equal(model(*plain, **shape), model(*moved, **shape))
+    assert equal(model(*moved, **shape), model(*moved, **shape))
+
+
+def test_another_reader_of_a_half_counts() -> None:
+    """It decides whether ONNX Runtime rounds a result before the layer behind it reads it."""
+    steps = [node("Exp", "e", "p"), node("Relu", "p", "q"), node("Sin", "q")]
+    more = [*steps, node("Transpose", "q", "r", perm=[1, 0])]
+    assert equal(model(*steps), model(*steps)) and not equal(model(*steps), model(*more))
+
+
+def test_names_of_halves_do_not_count() -> None:
+    assert equal(model(node("Exp", "e", "p"), node("Sin", "p")), model(node("Exp", "e", "q"), node("Sin", "q")))
+
+
+def test_halves_that_are_stored_are_read_as_they_are() -> None:
+    """Weights in halves that a Cast takes to float32 are constants."""
+    files = [model(node("Cast", "h", "c", to=1), node("Add", f"x {end}"), *more)
+             for end, more in (("c", []), ("c", [node("Identity", "c", "i")]))]  # fmt: skip
+    assert equal(*files)

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS, Key, Numbers, digest
+from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS, Key, Numbers, digest, digest_of
 from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
 from onnxlint_cmsis.formats.onnx.signatures import result_types
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -152,6 +153,8 @@ class Model(NodeView):
         """Why nothing at all is known of a tensor."""
         self.left = loaded.leftovers()
         self.sizes = loaded.computed_sizes()
+        self.halves = digest_of([*half_layers(self.graph)])
+        """What stands for all layers between 16-bit floats, whose results hang on one another."""
         self.rounded: dict[str, tuple[Lanes, Quantization]] = {}
         """Real numbers that a result is rounded from, and to what, by its name: nothing here rests on them."""
         for position, name in enumerate(self.graph.inputs):
@@ -228,6 +231,8 @@ class Model(NodeView):
         function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
         if function is None or self._inside(node) or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
+        if in_halves(node, self.graph):
+            raise NotCoveredError("runtimes may hold its 16-bit floats as float32 between layers")
         if self.plain and function not in (moved, FUNCTIONS["Identity"]):
             raise NotCoveredError("runtimes may compute it otherwise")
         computed = {self.graph.elem_type(n) for n in (*node.inputs, *outputs) if n and n not in self.graph.constants}
@@ -296,8 +301,9 @@ class Model(NodeView):
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
         operands = [self.exact(name) for name in node.inputs]
         version = 0 if node.domain == TFLITE else since(node.domain, node.op_type, node.opset)
+        halves = self.halves if in_halves(node, self.graph) else b""
         told = (node.domain, node.op_type, version, sorted(node.attributes.items()), stored, shapes, operands, left)
-        return hashlib.sha256(repr(told).encode()).digest()
+        return digest_of((*told, halves))
 
     def exact(self, name: str, *, signed: bool = False) -> bytes:
         """What stands for an operand where nothing is known of its reader: a sum of floats is not reordered.
@@ -315,7 +321,7 @@ class Model(NodeView):
         else:
             parts = [digest(self.over(value, ()).ids), *(str(part).encode() for part in value[3:-1])]
             elem_type = "" if signed and value.integers else elem_type
-        return hashlib.sha256(repr((parts, elem_type)).encode()).digest()
+        return digest_of((parts, elem_type))
 
     # Operands and results, by the three ways to say a scale: nodes around, inputs of the node, or on the tensor.
 

@@ -159,6 +159,11 @@ UNIFORM = ("constant", "figure")
 """Lanes whose elements are all the same: one integer, one real number."""
 
 
+def digest_of(told: object) -> bytes:
+    """What stands for what is told, by its words."""
+    return hashlib.sha256(repr(told).encode()).digest()
+
+
 def digest(array: Array) -> bytes:
     """What stands for the bytes of an array, with its type and shape."""
     told = repr((array.dtype.str, array.shape)).encode() + np.ascontiguousarray(array).tobytes()
