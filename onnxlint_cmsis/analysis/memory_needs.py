@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 
 class ExactWay(NamedTuple):
-    """A way to less RAM that changes no number."""
+    """What `--fix` reaches without changing an output."""
 
     bytes: int
-    """Bytes that the model would need."""
+    """Bytes of RAM or flash that the model would need."""
     text: str
     """What it takes, as a clause behind `with`."""
+    percent: float
+    """Change of the predicted instructions; negative is fewer."""
     registers: tuple[str, ...]
     """What the application has to register besides: `AddConcatenation()`."""
 
@@ -50,7 +52,7 @@ class RamNeed(NamedTuple):
     least: bool = False
     """Whether that is a lower bound."""
     exact: ExactWay | None = None
-    """The least that was found without changing a number; None where nothing was looked for, or found."""
+    """The least that was found without changing an output; None where nothing was looked for, or found."""
 
     @property
     def fits(self) -> bool:
@@ -77,6 +79,8 @@ class FlashNeed(NamedTuple):
     """What comes on top, as a sentence."""
     least: bool = False
     """Whether that is a lower bound."""
+    exact: ExactWay | None = None
+    """The least that was found without changing an output; None where nothing was looked for, or found."""
 
     @property
     def fits(self) -> bool:

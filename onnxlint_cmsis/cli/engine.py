@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cli.fix_promises import Promises, SizeFindings, can_fix, size_findings, too_large_for_sizes
+from onnxlint_cmsis.cli.fix_promises import (
+    Promises,
+    SizeFindings,
+    can_fix,
+    fix_request,
+    size_findings,
+    too_large_for_sizes,
+)
 from onnxlint_cmsis.cli.full_names import with_full_names
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.selection import adjust, enabled
@@ -74,7 +81,7 @@ def lint_file(
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and can_fix(model):
         layers = list(map(Promises(model, settings, data).marked, layers))
-    fit, deployed = _fit(model), _deployed(model, settings)
+    fit, deployed = _fit(model, settings), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
@@ -182,7 +189,7 @@ class _Fit(NamedTuple):
     """The model against each device."""
 
 
-def _fit(model: ModelAnalysis) -> _Fit:
+def _fit(model: ModelAnalysis, settings: Settings) -> _Fit:
     """The model against the RAM and flash that somebody named."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
@@ -191,10 +198,10 @@ def _fit(model: ModelAnalysis) -> _Fit:
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
-    if not all(fit.ram is None or fit.ram.fits for fit in fits) and can_fix(model):
-        from onnxlint_cmsis.fixers.memory.exact_way import with_exact_way
+    if any(fit.fits is False for fit in fits) and can_fix(model):
+        from onnxlint_cmsis.fixers.exact_way import with_exact_ways
 
-        fits = tuple(with_exact_way(model, fit) for fit in fits)
+        fits = with_exact_ways(model, fits, fix_request(settings, model.path, model))
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
     return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)

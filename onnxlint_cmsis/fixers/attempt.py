@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.steps import Reasons, Step
 
 
+NOT_KNOWN_EQUAL = "its outputs are not known to be equal for every input"
+"""Why a model is not taken whose outputs no runtime compared."""
+
+
 class Attempt(NamedTuple):
     """One fix of a model, with its proof."""
 
@@ -80,7 +84,9 @@ def attempt(start: Snapshot, prover: Prover) -> Attempt:
     Constants are what the weights make them: a certificate proves that. Without one they are held against a run.
     """
     fix = _with_proof(_worked_out(start), prover)
-    if fix.certificate or not any(before.disproved(before.plan) for before, plan in fix.end.changes() if plan.kept):
+    if fix.certificate or not start.request.compared:
+        return fix
+    if not any(before.disproved(before.plan) for before, plan in fix.end.changes() if plan.kept):
         return fix
     return _with_proof(_worked_out(start.held_against_run()), prover)
 
@@ -93,6 +99,9 @@ def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
     known = certificate_of(start.analysis, end.analysis)
+    if not start.request.compared:
+        worse = worse_clause(start, end, fix.first, replaced(fix.rewrites)) if known else NOT_KNOWN_EQUAL
+        return fix._replace(certificate=known, trouble=worse, failed=bool(worse))
     inputs = BESIDE if known and not branches else range(INPUTS)
     proof, spot = prover.prove(end.data, inputs=inputs, same=same, branches=branches)
     if proof.equal:

@@ -23,6 +23,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import SkippedClass
     from onnxlint_cmsis.fixers.attempt import Attempt
+    from onnxlint_cmsis.fixers.memory.tiled_model import LeastArena
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.progress import RewrittenLayer
@@ -38,6 +39,8 @@ class Fixed(NamedTuple):
     """The proven model; None where nothing changes."""
     end: Snapshot | None = None
     """The proven model with its analysis, or the one that stays; None where it was not analysed."""
+    least: LeastArena | None = None
+    """The least arena that was found; None where none was looked for, or none is known."""
 
 
 def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:

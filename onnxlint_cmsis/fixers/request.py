@@ -25,3 +25,5 @@ class FixRequest(NamedTuple):
     """Codes of the rules on memory plans that a fix may act on."""
     accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""
+    compared: bool = True
+    """Whether a runtime runs the model before and after; where not, a certificate alone proves a fix."""

@@ -57,7 +57,7 @@ def rescaled(start: Snapshot) -> Progress:
     repair. Results that were repaired earlier may change a little more; the report has all.
     """
     done = Progress(start)
-    if not start.request.options.unsafe:
+    if not (start.request.options.unsafe and start.request.compared):
         return done
     prover = prover_of(start)
     for row in (row for row in repairs_for(start.analysis.format) if not row.exact):

@@ -19,6 +19,8 @@ def retyped(start: Snapshot) -> Progress:
     does the repair.
     """
     done = Progress(start)
+    if not start.request.compared:
+        return done
     for row in (row for row in repairs_for(start.analysis.format) if row.as_written):
         done = done.then(rewritten_by(row, done.state, start.request.options.budget))
     if not done.layers:

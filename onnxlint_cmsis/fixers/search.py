@@ -41,6 +41,8 @@ class _Search:
         while fix.blamed.keys() - self.refused.keys() and self._proofs < MAX_PROOFS:
             self.refused |= fix.blamed
             fix = self._tried()
+        if not self._start.request.compared:
+            return fix
         whole, known = fix, dict(self.refused)
         while fix.trouble and (fix.proof is None or fix.proof.ran) and self._proofs < MAX_PROOFS:
             self.refused |= fix.blamed or self._suspects(fix)

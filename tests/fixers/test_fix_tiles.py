@@ -25,6 +25,7 @@ pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
 WHEEL = pytest.mark.skipif(find_spec("tflite_micro") is None, reason="needs PyPI's tflite-micro")
 SHARED_MODELS = pytest.mark.skipif(not SHARED.exists(), reason="needs models in a folder `shared` beside the project")
 M4 = {"targets": ["cortex-m4"]}
+FIT = ("CNN601", "CNN602")
 
 
 def operators_of(data: bytes) -> list[str]:
@@ -199,6 +200,28 @@ def test_the_finding_names_what_fits_and_what_to_register() -> None:
     assert finding.properties["exact_after"] == result.memory[0].after == needed(new)
     assert "AddConcatenation()" in finding.remedy
     assert any("AddConcatenation()" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
+    data = net(seed)
+    ram = int(needed(data) * random.Random(seed).choice([0.5, 0.7, 0.85]))
+    (finding,) = (row for row in linted(data, "m.tflite", **M4, ram=ram).findings if row.code == "CNN601")
+    result, new = fixed(data, "m.tflite", **M4, ram=ram)
+    if finding.properties.get("exact_after", ram + 1) <= ram:
+        assert new is not None, result.reason
+        assert needed(new) == finding.properties["exact_after"]
+    else:
+        assert new is None or needed(new) > ram
+
+
+@SHARED_MODELS
+def test_the_finding_counts_dead_channels_that_go_first() -> None:
+    data = (SHARED / "models/tflite/vww_96_int8.tflite").read_bytes()
+    findings = linted(data, "m.tflite", **M4, ram=64 << 10, flash=96 << 10).findings
+    ways = {row.code: (row.properties["exact_after"], row.remedy) for row in findings if row.code in FIT}
+    assert ways["CNN601"] == (60_080, "--fix writes it after proof; register AddConcatenation() in the application.")
+    assert ways["CNN602"] == (91_052, "--fix writes it after proof; register AddConcatenation() in the application.")
 
 
 @WHEEL

@@ -4,7 +4,9 @@ The rule runs where `--flash` or `--board` is given. Of an ONNX model it counts 
 shifts as CMSIS-NN reads them, of a float model those of the s8 layers that it will become; of a `.tflite` or
 `.pte` file the whole file. Code comes on top.
 
-**What to do.** Make the layers that the finding names smaller, or take out channels that do nothing (`--fix`).
+The finding says what `--fix` reaches with the same outputs, by taking out channels that do nothing.
+
+**What to do.** `--fix` where that fits. Else make the layers that the finding names smaller.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory_needs import FlashNeed, listed
+from onnxlint_cmsis.checks.exact_fit import exact_facts, exact_remedy, exact_text
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
@@ -46,7 +49,10 @@ def run(need: FlashNeed) -> Iterator[Statement]:
         f"The model needs {need.bytes:,} bytes of flash ({listed(parts)}) and {there}: "
         f"{need.bytes - need.room.flash:,} too few.",
         f"Most are in {listed(need.largest, SHOWN)}." if need.largest else "",
+        exact_text(need.exact, need.room.flash),
         need.beside,
     ]
     text = " ".join(filter(None, sentences))
-    yield Statement(text, need.location, (need.target,), properties={"needed": need.bytes, "room": need.room.flash})
+    facts = {"needed": need.bytes, "room": need.room.flash, **exact_facts(need.exact)}
+    remedy = exact_remedy(need.exact, need.room.flash)
+    yield Statement(text, need.location, (need.target,), properties=facts, remedy=remedy)

@@ -5,10 +5,11 @@ and the largest scratch buffer. Of a `.tflite` file it counts the arena of Tenso
 `arena_used_bytes()` and what AllocateTensors needs while it plans, rounded up to a multiple of 16, which is the size
 to write. Stack, variables and the application come on top.
 
-The finding names the layer at which most bytes are alive. For a `.tflite` file it names the least that computes the
-same: layers in groups of channels, joined by a CONCATENATION, and a memory plan in the file. Where that does not fit,
-it names one change that was tried: another order of layers, a layer that writes over its input, or fewer channels in
-the layers that decide the widest tensors there. Those of a Concat are decided by the layers in front of it.
+The finding names the layer at which most bytes are alive, and what `--fix` reaches with the same outputs: without
+channels that do nothing, and for a `.tflite` file with layers in groups of channels, joined by a CONCATENATION, and a
+memory plan. Where that does not fit, it names one change that was tried: another order of layers, a layer that writes
+over its input, or fewer channels in the layers that decide the widest tensors there. Those of a Concat are decided by
+the layers in front of it.
 
 **What to do.** `--fix` with the same `--ram` or `--board` writes what computes the same and fits. Else make the change,
 or the input smaller. `onnxlint-cmsis memory` prints the plan.
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory_needs import RamNeed, listed
+from onnxlint_cmsis.checks.exact_fit import exact_facts, exact_remedy, exact_text, fits_exactly
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
@@ -58,32 +60,17 @@ def run(need: RamNeed) -> Iterator[Statement]:
     facts: dict[str, str | int | float | bool] = {"needed": need.bytes, "room": need.room.ram, "scratch": need.scratch}
     if need.remedy:
         facts |= {"remedy": need.remedy.text, "after": need.remedy.bytes}
-    if need.exact:
-        facts |= {"exact": need.exact.text, "exact_after": need.exact.bytes}
+    facts |= exact_facts(need.exact)
     text = " ".join(filter(None, sentences))
-    yield Statement(text, need.location, (need.target,), properties=facts, remedy=_mended(need))
-
-
-def _fits_exactly(need: RamNeed) -> bool:
-    return need.exact is not None and need.room.ram is not None and need.exact.bytes <= need.room.ram
-
-
-def _mended(need: RamNeed) -> str:
-    """What to do where a way fits that changes no number; empty where none does."""
-    if need.exact is None or not _fits_exactly(need):
-        return ""
-    methods = f"; register {' and '.join(need.exact.registers)} in the application" if need.exact.registers else ""
-    return f"--fix writes it after proof{methods}."
+    remedy = exact_remedy(need.exact, need.room.ram)
+    yield Statement(text, need.location, (need.target,), properties=facts, remedy=remedy)
 
 
 def _changes(need: RamNeed) -> Iterator[str]:
-    """The way that changes no number, and where it does not fit the change that helps most."""
-    if need.exact and _fits_exactly(need):
-        yield f"With {need.exact.text} it computes the same, needs {need.exact.bytes:,} and fits."
-        return
-    if need.exact:
-        yield f"With {need.exact.text} it computes the same and needs {need.exact.bytes:,}, the least that was found."
-    yield _change(need)
+    """What `--fix` reaches, and where that does not fit the change that helps most."""
+    yield exact_text(need.exact, need.room.ram)
+    if not fits_exactly(need.exact, need.room.ram):
+        yield _change(need)
 
 
 def _change(need: RamNeed) -> str:

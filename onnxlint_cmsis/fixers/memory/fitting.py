@@ -46,6 +46,11 @@ class Fit(NamedTuple):
         return max(over, default=0)
 
     @property
+    def planned(self) -> bool:
+        """Whether a memory plan makes an arena smaller."""
+        return self.sizes != tuple(arena.to_write for arena in self.arenas)
+
+    @property
     def groups(self) -> int:
         """Groups of all tiles, each of which adds operators."""
         return sum(map(len, self.tiles.values()))

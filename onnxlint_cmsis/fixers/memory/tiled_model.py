@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certified import certificate_of
-from onnxlint_cmsis.fixers.attempt import prover_of
+from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
 from onnxlint_cmsis.fixers.memory.channel_tiles import tiled
 from onnxlint_cmsis.fixers.memory.fitting import Search
 from onnxlint_cmsis.fixers.memory.least_arena import least_arena
@@ -18,10 +18,34 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.memory.fitting import Fit
     from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+
+
+class LeastArena(NamedTuple):
+    """The least arena that was found, which tiles and a memory plan reach."""
+
+    sizes: Mapping[str, int]
+    """Bytes to write on each target, by label."""
+    tiles: tuple[str, ...]
+    """Layers in groups, as clauses behind `with`."""
+    planned: bool
+    """Whether a memory plan goes with them."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What reaches it, as clauses behind `with`; none for a model as it is."""
+        return (*self.tiles, *(["a memory plan"] if self.planned else []))
+
+    @property
+    def text(self) -> str:
+        """`with 2 groups of channels in CONV_2D#2..DEPTHWISE_CONV_2D#3 and a memory plan it needs 73,584 bytes`."""
+        needs = f"it needs {max(self.sizes.values()):,} bytes"
+        return f"with {' and '.join(self.ways)} {needs}" if self.ways else needs
 
 
 class TiledModel(NamedTuple):
@@ -35,6 +59,8 @@ class TiledModel(NamedTuple):
     """What the application has to do, or how much the least is that does not fit, as clauses."""
     proof: Proof | None = None
     """How outputs were compared; None where nothing changed, or no runtime takes the file as it was."""
+    least: LeastArena | None = None
+    """The least that was found; None where no arena is known."""
 
 
 def fitted_model(state: Snapshot) -> TiledModel:
@@ -46,45 +72,46 @@ def fitted_model(state: Snapshot) -> TiledModel:
     if not isinstance(interpretation, Interpretation):
         return TiledModel(state)
     if POLICIES[state.request.options.policy].least_arena:
-        fit = least_arena(state, interpretation)
+        fit, over = least_arena(state, interpretation), False
     else:
         fit = Search(interpretation.file, interpretation.arenas_of, rooms).best()
-        if fit.sizes and fit.over(rooms) > 0:
-            return TiledModel(state, notes=(f"it does not fit: {least_text(fit, interpretation.file)}",))
-    if not fit.sizes or not fit.tiles:
+        over = fit.over(rooms) > 0
+    if not fit.sizes:
         return TiledModel(state)
+    least = _least(fit, state)
+    if not fit.tiles:
+        return TiledModel(state, notes=_over_notes(least) if over else (), least=least)
     new = state.followed(tiled(state.path, state.data, fit.tiles), Plan({}))
     _check_drafted(fit, new)
     trouble, proof = _trouble(state, new)
     if trouble:
-        return TiledModel(
-            state,
-            notes=(
-                f"it would take {max(fit.sizes):,} bytes with {tiles_text(fit, interpretation.file)}, but {trouble}",
-            ),
-        )
-    registers = f"the application has to register {' and '.join(more_methods(state, new))} besides"
+        return TiledModel(state, notes=(f"{least.text}, but {trouble}",))
+    if over:
+        return TiledModel(state, notes=_over_notes(least), least=least)
+    more = more_methods(state.analysis, new.analysis)
+    registers = f"the application has to register {' and '.join(more)} besides"
     added = tuple(
         f"{segment.label(interpretation.file)} in {len(ends)} groups of channels, joined by a CONCATENATION"
         for segment, ends in fit.tiles.items()
     )
-    return TiledModel(new, added, (registers,) if more_methods(state, new) else (), proof)
+    return TiledModel(new, added, (registers,) if more else (), proof, least)
 
 
-def tiles_text(fit: Fit, model: TfliteModel) -> str:
-    """`2 groups of channels in CONV_2D#2..DEPTHWISE_CONV_2D#3 and a memory plan`."""
-    tiles = (f"{len(ends)} groups of channels in {segment.label(model)}" for segment, ends in fit.tiles.items())
-    return " and ".join([*tiles, "a memory plan"])
+def _least(fit: Fit, state: Snapshot) -> LeastArena:
+    execution = state.analysis.execution
+    assert isinstance(execution, Interpretation)
+    labels = [target.label for target in state.request.analysis.targets]
+    tiles = (f"{len(ends)} groups of channels in {part.label(execution.file)}" for part, ends in fit.tiles.items())
+    return LeastArena(dict(zip(labels, fit.sizes, strict=True)), tuple(tiles), fit.planned)
 
 
-def least_text(fit: Fit, model: TfliteModel) -> str:
-    """What the model takes at least, as a clause."""
-    return f"with {tiles_text(fit, model)} it needs {max(fit.sizes):,} bytes, the least that was found"
+def _over_notes(least: LeastArena) -> tuple[str, ...]:
+    return (f"it does not fit: {least.text}, the least that was found",)
 
 
-def more_methods(old: Snapshot, new: Snapshot) -> list[str]:
+def more_methods(old: ModelAnalysis, new: ModelAnalysis) -> list[str]:
     """What the application has to register for the new model alone: `AddConcatenation()`."""
-    sides = [state.analysis.execution.resolver for state in (old, new)]
+    sides = [model.execution.resolver for model in (old, new)]
     had, has = ([registration.method for registration in side.operators] if side else [] for side in sides)
     return [f"{method}()" for method in has if method not in had]
 
@@ -94,7 +121,9 @@ def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
     if met := newly_met(old.analysis, new.analysis):
         return met, None
     if certificate_of(old.analysis, new.analysis) is None:
-        return "its outputs are not known to be equal for every input", None
+        return NOT_KNOWN_EQUAL, None
+    if not old.request.compared:
+        return "", None
     proof, _ = prover_of(old).prove(new.data, inputs=BESIDE)
     if not proof.equal and proof.ran:
         return f"it is not proven that the outputs would stay: {proof.reason}", None

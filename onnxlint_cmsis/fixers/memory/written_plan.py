@@ -56,7 +56,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
     if new is end:
         if least and asked and not cut.notes:
             notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena")
-        return fixed._replace(result=fixed.result._replace(notes=notes))
+        return fixed._replace(result=fixed.result._replace(notes=notes), least=cut.least)
     certificate = certificate_of(start.analysis, new.analysis)
     proof = fixed.result.proof or cut.proof
     result = fixed.result._replace(
@@ -71,7 +71,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         proof=proof and proof._replace(every_input=certificate is not None),
         certificate=certificate,
     )
-    return Fixed(result, new.data, new)
+    return Fixed(result, new.data, new, cut.least)
 
 
 def _with_tiles(totals: tuple[TargetTotal, ...], before: Snapshot, after: Snapshot) -> Iterator[TargetTotal]:

@@ -1,0 +1,66 @@
+"""What `--fix` makes of a model that does not fit a device, worked out in memory without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.fit import device_fits
+from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
+from onnxlint_cmsis.fixers.fix_model import fix_model
+from onnxlint_cmsis.fixers.memory.tiled_model import more_methods
+from onnxlint_cmsis.model.model_error import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.fixers.report import Fixed
+    from onnxlint_cmsis.fixers.request import FixRequest
+
+
+def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], request: FixRequest) -> tuple[DeviceFit, ...]:
+    """Comparisons of a model with devices, each with what the fixed model takes where that is less.
+
+    `request` is what `--fix` would get.
+    """
+    try:
+        fixed = fix_model(model.path, model.data, request._replace(compared=False))
+    except ModelError:
+        return tuple(fits)
+    if fixed.end is None or (fixed.model is None and fixed.least is None):
+        return tuple(fits)
+    reached = {fit.flash.target: fit for fit in device_fits(fixed.end.analysis)}
+    registers = tuple(more_methods(model, fixed.end.analysis))
+    return tuple(_with_ways(fit, reached[fit.flash.target], fixed, registers) for fit in fits)
+
+
+def _with_ways(fit: DeviceFit, reached: DeviceFit, fixed: Fixed, registers: tuple[str, ...]) -> DeviceFit:
+    """A comparison, with how the fixed model's RAM and flash are reached."""
+    target, least, result = fit.flash.target, fixed.least, fixed.result
+    change = next((total.percent for total in result.totals if total.target == target), 0.0)
+    sizes = [*_sizes(result)]
+    if fit.ram and reached.ram:
+        size = least.sizes[target] if least else reached.ram.bytes
+        if size < fit.ram.bytes:
+            text = _joined([*sizes, *(least.ways if least else result.added)])
+            fit = fit._replace(ram=fit.ram._replace(exact=ExactWay(size, text, change, registers)))
+    if reached.flash.bytes < fit.flash.bytes:
+        way = ExactWay(reached.flash.bytes, _joined([*sizes, *result.added]), change, registers)
+        fit = fit._replace(flash=fit.flash._replace(exact=way))
+    return fit
+
+
+def _sizes(result: FixResult) -> Iterator[str]:
+    """What a fix does to channels and layers, as clauses behind `with`."""
+    for what in ("cut", "padded"):
+        count = sum(change.what == what for change in result.classes)
+        if count:
+            yield f"{count} {'class' if count == 1 else 'classes'} of channels {what}"
+    if result.rewrites:
+        yield f"{len(result.rewrites)} {'layer' if len(result.rewrites) == 1 else 'layers'} rewritten"
+
+
+def _joined(clauses: Sequence[str]) -> str:
+    *front, last = clauses
+    return f"{', '.join(front)} and {last}" if front else last
