@@ -78,6 +78,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "library_not_optimized",
             "reference_kernels",
             "memcpy_in_kernels",
+            "structures_differ",
             "extension_not_used",
             "build_differs",
             "unused_operators",

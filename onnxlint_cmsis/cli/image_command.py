@@ -29,9 +29,9 @@ VERSION = 1
 TITLES = {
     "cpu": "Core", "architecture": "Core", "compilers": "Compiler", "cmsis_nn": "CMSIS-NN",
     "cmsis_nn_isa": "Instructions", "cmsis_nn_releases": "Release", "cmsis_nn_optimized": "Optimization",
-    "cmsis_nn_memcpy": "Copies", "runtime": "Runtime", "runtime_since": "Its day", "kernels": "Kernels",
-    "operators": "Operators", "operators_linked": "Linked too", "resolver": "Resolver", "model": "Model",
-    "arena": "Arena", "ram": "RAM", "flash": "Flash", "region": "Region",
+    "cmsis_nn_memcpy": "Copies", "cmsis_nn_level": "Level", "runtime": "Runtime", "runtime_since": "Its day",
+    "kernels": "Kernels", "tensor_sizes": "Structures", "operators": "Operators", "operators_linked": "Linked too",
+    "resolver": "Resolver", "model": "Model", "arena": "Arena", "ram": "RAM", "flash": "Flash", "region": "Region",
 }  # fmt: skip
 """What people read for each key."""
 WIDTH = 13

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 
 from onnxlint_cmsis.cmsis_nn.targets import CPUS
@@ -11,6 +12,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images import archive
 from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, Attributes, read_attributes
+from onnxlint_cmsis.images.compiled_files import library_levels, structure_differs
 from onnxlint_cmsis.images.elf import MAGIC, read_elf
 from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
 from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, library_use, use_of
@@ -60,6 +62,16 @@ class Build:
     def library(self) -> LibraryUse | None:
         """CMSIS-NN in it; None where no symbol is a function of it."""
         return library_use(self.image)
+
+    @cached_property
+    def library_levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Files of CMSIS-NN by their -O, where gcc wrote it; without names where all C files have one level."""
+        return library_levels(self.image, self.library.functions) if self.library else {}
+
+    @cached_property
+    def tensor_sizes(self) -> Mapping[int, tuple[str, ...]]:
+        """Source files by the bytes that TfLiteTensor has in them, where these differ."""
+        return structure_differs(self.image)
 
     @cached_property
     def runtime(self) -> RuntimeUse | None:
@@ -167,6 +179,7 @@ class LibraryBuild:
         functions: dict[str, Code] = {}
         compilers: dict[str, Compiler] = {}
         operators: set[str] = set()
+        levels: dict[str, tuple[str, ...]] = {}
         left = len(data) + MOST_CODE
         for member in archive.members(data):
             if bytes(member.data[:4]) != MAGIC:
@@ -176,7 +189,10 @@ class LibraryBuild:
                 raise ImageError("its members have more bytes than the file")
             build = Build(member.name, read_elf(member.data))
             self.members += 1
-            functions |= functions_of(build.image)
+            members = functions_of(build.image)
+            functions |= members
+            for level, files in library_levels(build.image, members).items() if members else ():
+                levels[level] = (*levels.get(level, ()), *files)
             compilers |= {compiler.text: compiler for compiler in build.compilers}
             operators |= set(filter(None, map(registered_operator, build.image.functions)))
             if not self.attributes.values:
@@ -185,6 +201,8 @@ class LibraryBuild:
         self.registrations = tuple(sorted(operators))
         self.library: LibraryUse | None = use_of(functions, inlined=False, archive=True)
         """CMSIS-NN in it."""
+        self.library_levels: Mapping[str, tuple[str, ...]] = levels
+        """As that of a Build."""
 
     @property
     def cpu(self) -> str:

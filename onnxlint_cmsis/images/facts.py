@@ -35,11 +35,18 @@ class Fact(NamedTuple):
 def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
     """All facts of an image or a library, in the order in which people ask for them."""
     if isinstance(build, LibraryBuild):
-        return (*_target(build), *_compilers(build.compilers), *_library(build.library, 0), *_kernels_of(build))
+        return (
+            *_target(build),
+            *_compilers(build.compilers),
+            *_library(build.library, 0),
+            *_levels(build),
+            *_kernels_of(build),
+        )
     return (
         *_target(build),
         *_compilers(build.compilers),
         *_library(build.library, len(build.image.symbols)),
+        *_levels(build),
         *_runtime(build),
         *_models(build),
         *_memory(build),
@@ -99,6 +106,16 @@ def _release(library: LibraryUse) -> Fact:
     return Fact("cmsis_nn_releases", [*known], text, MAY if library.inlined else SURE, "its functions and their calls")
 
 
+def _levels(build: Build | LibraryBuild) -> Iterator[Fact]:
+    levels = build.library_levels
+    if not levels:
+        return
+    told = [f"{level} ({len(files)} files)" if files else level for level, files in levels.items()]
+    files = [file for files in levels.values() for file in files]
+    evidence = f"DW_AT_producer of {and_more(files, SHOWN)}" if files else ".GCC.command.line of all C files"
+    yield Fact("cmsis_nn_level", sorted(levels), ", ".join(told), SURE, evidence)
+
+
 def _kernels_of(build: LibraryBuild) -> Iterator[Fact]:
     if build.registrations:
         operators = [*build.registrations]
@@ -123,6 +140,9 @@ def _runtime(build: Build) -> Iterator[Fact]:
         text = "CMSIS-NN" if runtime.kernels == "cmsis_nn" else "reference code"
         file = next(name for name in runtime.kernel_files if ("cmsis_nn" in name) == (runtime.kernels == "cmsis_nn"))
         yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{file}'")
+    if build.tensor_sizes:
+        told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
+        yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], "; ".join(told), SURE, "DWARF: TfLiteTensor")
     yield from _operators(runtime)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from support.dwarf_writer import Source, debugging
 from support.elf_writer import ElfSection, ElfSymbol, Function, attributes, elf, placed
 from support.tflite_models import conv_model
 from support.tflite_writer import write
@@ -12,6 +13,7 @@ FLASH, RAM = 0x0800_0000, 0x2000_0000
 MODEL = write(conv_model())
 M4: Mapping[int, int | str] = {5: "7E-M", 6: 13, 10: 6}
 M55: Mapping[int, int | str] = {5: "cortex-m55", 6: 21, 46: 1, 48: 2}
+GCC_C, GCC_CXX = "GNU C17 12.2.1 20221205 -mcpu=cortex-m4 -g", "GNU C++17 12.2.1 20221205 -mcpu=cortex-m4 -g"
 REGISTER_CONV = "_ZN6tflite16Register_CONV_2DEv"
 REGISTER_SOFTMAX = "_ZN6tflite16Register_SOFTMAXEv"
 APPLICATION = {
@@ -35,8 +37,9 @@ def firmware(
     room: int = 2,
     core: Mapping[int, int | str] = M4,
     local: bool = False,
+    more: Iterable[ElfSection] = (),
 ) -> bytes:
-    """An image with a model, an arena and a resolver with room for some operators; `local` as after -flto."""
+    """An image with a model, an arena and a resolver; `local` as after -flto, `more` sections as they are."""
     code = {**APPLICATION, **LIBRARY} if functions is None else functions
     text, places = placed(code, FLASH)
     start = RAM + 0x1000 if ram else FLASH + 0x8000
@@ -46,6 +49,7 @@ def firmware(
         ElfSection(".bss", RAM, b"", "rw", 4096, 8),
         ElfSection(".ARM.attributes", 0, attributes(core), "-"),
         ElfSection(".comment", 0, b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0", "-"),
+        *more,
     ]
     symbols = [ElfSymbol(name, places[name], function.size, local=local) for name, function in code.items()]
     symbols += [
@@ -54,6 +58,13 @@ def firmware(
         ElfSymbol(f"_ZTVN6tflite22MicroMutableOpResolverILj{room}EEE", FLASH + 4, 16, "object"),
     ]
     return elf(sections, symbols)
+
+
+def with_tensors(application: int) -> bytes:
+    """An image whose debugging information has TfLiteTensor of 32 bytes, and of so many in its main.cc."""
+    sizes = {"micro_interpreter.cc": 32, "conv.cc": 32, "main.cc": application}
+    sources = [Source(f"src/{file}", GCC_CXX, {"TfLiteTensor": size}) for file, size in sizes.items()]
+    return firmware(more=debugging(sources))
 
 
 def with_library(**changes: Function) -> dict[str, Function]:

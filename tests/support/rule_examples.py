@@ -23,6 +23,7 @@ from support.firmware_images import (
     firmware,
     registering,
     with_library,
+    with_tensors,
 )
 from support.models import text
 from support.planned_models import FITTING, LEAST, WASTING, chain, with_plan
@@ -149,6 +150,8 @@ IMAGES: Mapping[str, Callable[[], bytes]] = {
     f"{M4_IMAGE} that registers no CONV_2D": lambda: firmware(registering()),
     f"{M4_IMAGE} that registers SOFTMAX too": lambda: firmware(registering(REGISTER_CONV, REGISTER_SOFTMAX)),
     f"{M4_IMAGE} with its model at an odd address": lambda: firmware(model_at=FLASH + 0x8001),
+    f"{M4_IMAGE} with TfLiteTensor of 64 bytes in main.cc": lambda: with_tensors(64),
+    f"{M4_IMAGE} with TfLiteTensor of 32 bytes in all files": lambda: with_tensors(32),
     "the model of the image": lambda: MODEL,
     "another model than that of the image": lambda: _product(2),
 }

@@ -2,7 +2,8 @@
 
 At -O0 functions keep every variable on the stack: they take many times the stack that they take at -O1, -O2, -O3 or
 -Os, and some 15 times the instructions (person_detect on a Cortex-M4: 341 million in place of 23 million). It is sure:
-no optimized build of the functions that are named takes so much, by gcc 12.2 and clang 19, at any level.
+no optimized build of the functions that are named takes so much, by gcc 12.2 and clang 19, at any level. Where gcc
+wrote its options (-g, or -frecord-gcc-switches) these tell it too.
 
 Build systems often have one setting for C and another for C++: CMSIS-NN is C.
 
@@ -17,6 +18,10 @@ from onnxlint_cmsis.checks.deployment import ImageSubject
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.words import and_more
+
+SHOWN = 3
+"""Files that a message names."""
 
 RULE = Rule(
     code="CNN701",
@@ -32,14 +37,16 @@ RULE = Rule(
 
 def run(subject: ImageSubject) -> Iterator[Statement]:
     """Name the function that takes most stack beyond what an optimized one takes."""
-    library = subject.build.library
-    if library is None or not library.large_frames:
+    library, files = subject.build.library, subject.build.library_levels.get("-O0")
+    if library is None or (not library.large_frames and files is None):
         return
-    name, taken, most = library.large_frames[0]
-    more = f", and {len(library.large_frames) - 1} more such" if len(library.large_frames) > 1 else ""
-    text = (
-        f"CMSIS-NN is not optimized (-O0): {name} takes {taken:,} bytes of stack, an optimized one {most:,} at most"
-        f"{more}. A model takes some 15 times the instructions."
-    )
-    facts: dict[str, str | int | float | bool] = {"function": name, "frame": taken, "optimized_frame": most}
+    facts: dict[str, str | int | float | bool] = {}
+    if library.large_frames:
+        name, taken, most = library.large_frames[0]
+        more = f", and {len(library.large_frames) - 1} more such" if len(library.large_frames) > 1 else ""
+        why = f"{name} takes {taken:,} bytes of stack, an optimized one {most:,} at most{more}"
+        facts = {"function": name, "frame": taken, "optimized_frame": most}
+    else:
+        why = f"gcc had no -O for {and_more(files, SHOWN) if files else 'C files'}"
+    text = f"CMSIS-NN is not optimized (-O0): {why}. A model takes some 15 times the instructions."
     yield subject.say(text, f"Optimize it: {subject.system.optimize}.", properties=facts)
