@@ -164,6 +164,11 @@ def unlike(row: Row) -> str:
     return ""
 
 
+def runtime_of(row: Row) -> str:
+    """Runtime whose cost beside the kernels is known; empty for another."""
+    return "tflm" if "TFLM" in row.library or "tflmicro" in row.library else ""
+
+
 def works_of_net(path: Path, cpu: str, layers: slice) -> list[LayerWork]:
     """Work of the layers of a file under TensorFlow Lite Micro."""
     settings = make_settings(str(path), targets=[cpu], runtime="tflm")
@@ -305,8 +310,7 @@ def record_of(row: Row, folder: Path) -> dict[str, object]:
         reason = unlike(row)
         if reason:
             raise LookupError(reason)  # noqa: TRY301 - one way to say why
-        runtime = "tflm" if "TFLM" in row.library or "tflmicro" in row.library else ""
-        time = predicted_time(Device(row.cpu, row.clock, weights, arena, runtime), works(row, folder), 0)
+        time = predicted_time(Device(row.cpu, row.clock, weights, arena, runtime_of(row)), works(row, folder), 0)
         if time.milliseconds is None:
             raise LookupError(time.reason)  # noqa: TRY301
     except LookupError as error:

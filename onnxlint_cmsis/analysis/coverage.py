@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.activations import activations
 from onnxlint_cmsis.analysis.arena_plan import plan_arena
-from onnxlint_cmsis.analysis.layer_times import model_time
+from onnxlint_cmsis.analysis.layer_times import model_times
 from onnxlint_cmsis.analysis.results import FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.cmsis_nn.library import SAME, measured_with
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -51,6 +51,7 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
     costs = _costs(model, run, groups, target)
     needs = model.execution.needs(target, run)
     arena = needs.arena
+    times = model_times(model, target, run, groups[Outcome.REFERENCE], costs.unknown)
     return TargetSummary(
         target.label,
         _share(model, run)._replace(nodes=()),
@@ -66,9 +67,10 @@ def _on_target(model: ModelAnalysis, target: Target) -> TargetSummary:
         arena.used if arena else None,
         arena.needed if arena else None,
         arena.to_write if arena else None,
-        model_time(model, target, run, groups[Outcome.REFERENCE], costs.unknown),
+        times.model,
         costs.range,
         costs.share,
+        times.layers,
     )
 
 

@@ -1,42 +1,82 @@
-"""The work of a model's layers, as far as their costs are known, and the time that it takes."""
+"""The work of a model's layers, as far as their costs are known, and the time that each and all of them take."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.operators.answers import CONVERTED
+from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.ground.types import Target
+    from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.timing.device import Device
     from onnxlint_cmsis.timing.predicted_time import PredictedTime
     from onnxlint_cmsis.timing.work import LayerWork
 
 
-def model_time(
+class Times(NamedTuple):
+    """The time of a model and of each of its layers on one target."""
+
+    model: PredictedTime | None = None
+    """All layers of known cost, the copies between them, and what the runtime does once; None without a clock."""
+    layers: tuple[tuple[str, PredictedTime], ...] = ()
+    """Labels of the nodes that have a time, each with it."""
+
+
+def model_times(
     model: ModelAnalysis,
     target: Target,
     kernels: Sequence[LoweredLayer],
     reference: Sequence[LoweredLayer],
     unknown: int,
-) -> PredictedTime | None:
-    """The time of layers that CMSIS-NN computes and of those that reference code does; None without a clock."""
+) -> Times:
+    """The times of layers that CMSIS-NN computes and of those that reference code does; nothing without a clock."""
     device = device_of(model, target)
     if device is None:
-        return None
-    from onnxlint_cmsis.timing.predicted_time import predicted_time
+        return Times()
+    from onnxlint_cmsis.timing.predicted_time import layer_time, predicted_time
 
     works = [
-        *(layer_work(model, record, target, Outcome.CMSIS_NN) for record in kernels),
-        *(layer_work(model, record, target, Outcome.REFERENCE) for record in reference),
-        *_copies(model, target),
+        *((record.node, layer_work(model, record, target, Outcome.CMSIS_NN)) for record in kernels),
+        *((record.node, layer_work(model, record, target, Outcome.REFERENCE)) for record in reference),
     ]
-    known = [work for work in works if work is not None]
-    return predicted_time(device, known, unknown)
+    works.sort(key=lambda pair: pair[0].index)
+    known = [(node.label, work) for node, work in works if work is not None]
+    copies = [work for copy in model.copies if (work := copy_work(model, copy, target))]
+    time = predicted_time(device, [*(work for _, work in known), *copies], unknown)
+    layers = () if time.reason else tuple((label, layer_time(device, work)) for label, work in known)
+    return Times(time, layers)
+
+
+def time_of_layer(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> PredictedTime | None:
+    """The time of a layer with this verdict; None without a clock, without a known cost, and in later runs."""
+    if record.node.index in model.graph.once:
+        return None
+    return _time(model, target, lambda: layer_work(model, record, target, verdict))
+
+
+def time_of_copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> PredictedTime | None:
+    """The time of a copy between memory orders; None without a clock or a known cost."""
+    return _time(model, target, lambda: copy_work(model, copy, target))
+
+
+def _time(model: ModelAnalysis, target: Target, work: Callable[[], LayerWork | None]) -> PredictedTime | None:
+    device = device_of(model, target)
+    done = work() if device else None
+    if device is None or done is None:
+        return None
+    from onnxlint_cmsis.timing.predicted_time import layer_time
+
+    time = layer_time(device, done)
+    return None if time.reason else time
 
 
 def device_of(model: ModelAnalysis, target: Target) -> Device | None:
@@ -61,20 +101,22 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
     ends, core = model.cost(record, target, verdict).ends, core_of(target.cpu)
     if ends is None:
         return None
+    operator = operator_of(record.node)
+    converts = operator.elements in CONVERTED or operator is TRANSPOSE
     call = record.layer.call if record.layer else None
     if call is None or core is None or verdict is not Outcome.CMSIS_NN:
-        return LayerWork(OTHER, *ends)
+        return LayerWork(OTHER, *ends, part="conversions" if converts else "reference")
     turns = model.turns(record.node) or 1
     weights, activations = fetches(call, core)
     kernel = model.route(call, target).effective
-    return LayerWork(kind_of(kernel), *ends, Fetches(turns * weights, turns * activations))
+    lines = Fetches(turns * weights, turns * activations)
+    return LayerWork(kind_of(kernel), *ends, lines, "conversions" if converts else "kernels")
 
 
-def _copies(model: ModelAnalysis, target: Target) -> Iterator[LayerWork]:
+def copy_work(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerWork | None:
+    """What a copy between memory orders does in a run; None where its cost is not known."""
     from onnxlint_cmsis.timing.cores import OTHER
     from onnxlint_cmsis.timing.work import LayerWork
 
-    for copy in model.copies:
-        ends = model.copy_range(copy, target)
-        if ends:
-            yield LayerWork(OTHER, *ends)
+    ends = model.copy_range(copy, target)
+    return LayerWork(OTHER, *ends, part="conversions") if ends else None

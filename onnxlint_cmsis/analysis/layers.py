@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.layer_times import time_of_copy, time_of_layer
 from onnxlint_cmsis.analysis.q_formats import ModelFormats
 from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.interpretation import FileOperator, OperatorRow
+    from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 
 class LayerReport(NamedTuple):
@@ -82,6 +84,8 @@ class LayerReport(NamedTuple):
     """Least and most instructions, where data or compilers decide or other code computes it; None where unknown."""
     by_compiler: bool = False
     """Whether the range is over compilers that the target may mean; the number is that of the first."""
+    time: PredictedTime | None = None
+    """What it takes in each run at the target's clock; None without a clock, and where its cost is unknown."""
     scratch: int | None = None
     """Bytes of scratch, -1 for a size that the function reports as an error; of an operator those of all requests."""
     constants: int | None = None
@@ -159,6 +163,7 @@ def _operator(model: ModelAnalysis, operator: FileOperator, record: LoweredLayer
         instructions=cost.instructions if cost else None,
         instructions_range=cost.range if cost else None,
         by_compiler=cost is not None and bool(cost.by_compiler),
+        time=time_of_layer(model, record, target, record.verdict) if record else None,
         scratch=sum(row.scratch),
         classes=_classes(model, layer) if layer else {},
         hazards=tuple(hazard.id for hazard in taken.hazards) if taken else (),
@@ -177,6 +182,7 @@ def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport
         input=tuple(size for size, _ in sorted(copy.places, key=lambda loop: -loop[1])),
         output=tuple(size for size, _ in copy.places),
         instructions_range=model.copy_range(copy, target),
+        time=time_of_copy(model, copy, target),
     )
 
 
@@ -204,6 +210,7 @@ def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerR
         instructions=cost.instructions,
         instructions_range=cost.range,
         by_compiler=bool(cost.by_compiler),
+        time=time_of_layer(model, record, target, verdict),
     )
     if layer is None or taken is None or (refusal and taken.kernel):
         return report

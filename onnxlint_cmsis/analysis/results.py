@@ -65,6 +65,8 @@ class TargetSummary(NamedTuple):
     cmsis_nn_share: tuple[float, float] | None = None
     """Least and most part of the instructions that CMSIS-NN retires; None where no other code is known to run, or where
     the cost of a layer is not known."""
+    layer_times: tuple[tuple[str, PredictedTime], ...] = ()
+    """Labels of nodes with what each takes in a run; none where no clock is given."""
 
     @property
     def layers(self) -> int:

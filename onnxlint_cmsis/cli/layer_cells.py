@@ -33,6 +33,7 @@ def layer_cells(layer: LayerReport, total: Total, names: Mapping[str, str], bar:
         _number(layer.macs),
         cost_of(layer),
         _share(layer.instructions, total.instructions, bar),
+        layer.time.amount if layer.time else "",
         error_text(layer.error),
         "-" if layer.scratch == -1 else _number(layer.scratch),
         _number(layer.constants),

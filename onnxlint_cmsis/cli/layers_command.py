@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.analysed_file import analysed, verdict_head
@@ -16,8 +13,7 @@ from onnxlint_cmsis.cli.layers_text import layers_text
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_color, add_form, add_full_names
 from onnxlint_cmsis.cli.terminal import columns, wants_color
-from onnxlint_cmsis.formats.format import file_of
-from onnxlint_cmsis.ground.atomic_write import write_text
+from onnxlint_cmsis.cli.written_timing import timing_text
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.boundary_text import boundary_fields, boundary_in_c
 from onnxlint_cmsis.output.measured import measured_fields, measured_text
@@ -100,7 +96,7 @@ def run(argv: list[str]) -> int:
                 heads[file] = heads[file].removesuffix("\n")
                 heads[file] += verdict_head(model, of_file, given, full_names=full, color=color)
     measured = _measured(args.measured, [*reports[0][1].values()] if len(reports) == 1 else [])
-    fitted = _write_timing(args, model, measured)
+    fitted = timing_text(args.write_timing, args.measured, model, measured)
     if args.form == "c":
         if len(reports) > 1:
             raise UsageError("--output-format c writes the header of one model: name one FILE")
@@ -121,32 +117,6 @@ def run(argv: list[str]) -> int:
             texts[0] = f"{texts[0]}\n{measured_text(measured, args.measured, names, width)}{wrapped(fitted, width)}\n"
         sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(files, texts, strict=True)))
     return 0
-
-
-def _write_timing(args: argparse.Namespace, model: ModelAnalysis, measured: MeasuredModel | None) -> str:
-    """Write what the log says of the board, and tell it; an empty text without --write-timing. Raises UsageError."""
-    path = args.write_timing
-    if not path:
-        return ""
-    if measured is None:
-        raise UsageError("--write-timing is for --measured: name a log")
-    from onnxlint_cmsis.analysis.measured_timing import fitted_timing
-    from onnxlint_cmsis.timing.calibration import TimingError
-
-    for other in (file_of(model.path), args.measured):
-        if os.path.realpath(path) == os.path.realpath(other):
-            raise UsageError(f"--write-timing {path} is the model or the log: name another file")
-    names = (Path(model.path).name, Path(args.measured).name)
-    source = ", ".join("".join(filter(str.isprintable, name))[:90] for name in names)
-    try:
-        board = fitted_timing(model, model.settings.targets[0], measured, source)
-        write_text(path, board.text())
-    except TimingError as error:
-        raise UsageError(f"--write-timing: {error.args[0]}") from None
-    except OSError as error:
-        raise UsageError(f"--write-timing: {path}: {error.strerror}") from None
-    off = f"±{100 * board.error:.0f} %"
-    return f"Written: {path}. Other models on this board: {off}; use it with --config timing={path}."
 
 
 LOG = 2**26

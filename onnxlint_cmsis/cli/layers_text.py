@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.layer_cells import BAR, MOST_NAMES, layer_cells
 from onnxlint_cmsis.cli.layers_host import host_block
 from onnxlint_cmsis.ground.words import and_more
@@ -12,6 +13,7 @@ from onnxlint_cmsis.output.layer_words import NO_LAYER, error_text, mark_of, rea
 from onnxlint_cmsis.output.plain import paint
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.tflm_cpp import application_text
+from onnxlint_cmsis.output.time_words import saving_text, shares_text
 from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 
 HEAD = (
-    "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "error",
-    "scratch", "constants", "fused", "classes", "Q-format", "writes",
+    "", "layer", "op", "kernel", "called", "runtime", "input", "output", "MACs", "instructions", "share", "time",
+    "error", "scratch", "constants", "fused", "classes", "Q-format", "writes",
 )  # fmt: skip
 """Columns in the order they are shown."""
 
@@ -51,7 +53,7 @@ NARROW_ELASTIC = {"layer": 10, "kernel": 17}
 """ELASTIC in such a terminal."""
 
 
-NUMBERS = ("MACs", "instructions", "error", "scratch", "constants")
+NUMBERS = ("MACs", "instructions", "time", "error", "scratch", "constants")
 """Columns that are aligned to the right."""
 
 
@@ -172,6 +174,10 @@ def total_lines(total: Total) -> Iterator[str]:
     yield f"{memory}; instructions as measured on {total.measured_on}" if total.cost_known else memory
     if total.time:
         yield f"time: {total.time.text}"
+        if shares := shares_text(total.time):
+            yield "; ".join(
+                filter(None, (f"the time goes to: {shares}", saving_text(total.time, cpu_of(total.target))))
+            )
 
 
 def error_lines(reports: Mapping[str, LayersReport], names: Mapping[str, str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from onnxlint_cmsis.cli.output_options import add_form, add_full_names
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.cli.width_times import WidthTimes
 from onnxlint_cmsis.cli.widths_json import widths_json
-from onnxlint_cmsis.cli.widths_text import today_text, widths_text
+from onnxlint_cmsis.cli.widths_text import widths_text
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.output.plain import json_text
 
@@ -69,7 +69,7 @@ def run(argv: list[str]) -> int:
     if args.form == "json":
         sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
-        today = [today_text(target) for target in summarize(model).targets]
+        today = summarize(model).targets
         sys.stdout.write(verdict_head(model, settings, full_names=args.full_names))
         sys.stdout.write(widths_text(stairs, today, names, columns(), plot=args.plot))
     return 0

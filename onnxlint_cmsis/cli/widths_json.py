@@ -50,5 +50,6 @@ def _json_class(staircase: Staircase, targets: int, times: WidthTimes | None) ->
 
 
 def _step(step: WidthStep, times: WidthTimes | None) -> dict[str, object]:
-    ranges = {"predicted_ms": times.ranges(step.instructions)} if times else {}
-    return {**step._asdict(), "instructions": list(step.instructions), "hazards": list(step.hazards), **ranges}
+    fields = step._asdict() | {"instructions": list(step.instructions), "hazards": list(step.hazards)}
+    del fields["cycles"]
+    return {**fields, **({"predicted_ms": times.ranges(step)} if times else {})}

@@ -44,6 +44,10 @@ NOT_AT_MEANS = f"; {NOT_AT}: known errors, wrong results or unknown cost"
 """Ends MEANING where the column is there."""
 
 
+TIME_MEANS = "; in brackets the milliseconds that the predicted time changes by"
+"""Ends MEANING where the memories are known."""
+
+
 MARKS = "> today's count, * a count behind which the cost rises more than usual, ! not at this count"
 
 
@@ -56,16 +60,17 @@ def today_text(target: TargetSummary) -> str:
 
 
 def widths_text(
-    stairs: list[Staircase], today: Sequence[str], names: Mapping[str, str], width: int, *, plot: bool = False
+    stairs: list[Staircase], today: Sequence[TargetSummary], names: Mapping[str, str], width: int, *, plot: bool = False
 ) -> str:
     """For each target the model as it is and a line for each class; with `plot` all counts below them.
 
-    `today` tells what the model as it is costs on each target.
+    `today` is the model as it is on each target.
     """
     blocks, left_out = [], False
-    for number, head in enumerate(today):
-        lines = [wrapped(head, width, 8)]
-        rows = [_cells(staircase, number, names) for staircase in stairs]
+    for number, target in enumerate(today):
+        lines = [wrapped(today_text(target), width, 8)]
+        clock = target.time.clock if target.time else 0
+        rows = [_cells(staircase, number, names, clock) for staircase in stairs]
         kept = [column for column, name in enumerate(HEAD) if name != NOT_AT or any(row[column] for row in rows)]
         left_out |= len(kept) == len(HEAD)
         titles, cells = [HEAD[column] for column in kept], [[row[column] for column in kept] for row in rows]
@@ -73,7 +78,12 @@ def widths_text(
         for line, staircase in zip(table, [None, *stairs], strict=False):
             lines += [line, *(_plot(staircase, number) if plot and staircase else ())]
         blocks.append("".join(f"{line}\n" for line in lines))
-    notes = [f"{MEANING}{NOT_AT_MEANS if left_out else ''}", *[MARKS] * plot, *_notes(stairs, names)]
+    timed = any(more for staircase in stairs for step in staircase.steps for more in step.cycles if len(more) == 1)
+    notes = [
+        f"{MEANING}{TIME_MEANS if timed else ''}{NOT_AT_MEANS if left_out else ''}",
+        *[MARKS] * plot,
+        *_notes(stairs, names),
+    ]
     notes = notes if stairs else ["No class of channels is free to change: see `onnxlint-cmsis layers`."]
     return "\n".join([*blocks, "".join(f"{wrapped(note, width)}\n" for note in notes)])
 
@@ -84,10 +94,13 @@ def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
     return and_more(labels, SHOWN)
 
 
-def _cells(staircase: Staircase, target: int, names: Mapping[str, str]) -> list[str]:
-    """A line of the table."""
+def _cells(staircase: Staircase, target: int, names: Mapping[str, str], clock: int) -> list[str]:
+    """A line of the table; `clock` is in hertz."""
     now = staircase.present
-    nearest = (f"{step.size} {change(now, step, target)}" if step else "-" for step in staircase.nearest(target))
+    nearest = (
+        f"{step.size} {change(now, step, target)}{_time_change(step, target, clock)}" if step else "-"
+        for step in staircase.nearest(target)
+    )
     size, jump = staircase.cliff(target) or (0, 0)
     cliff = f"{size} {_percent(jump, now.instructions[target])}" if size else "-"
     sound = {step.size for step in staircase.sound(target)}
@@ -98,6 +111,12 @@ def _cells(staircase: Staircase, target: int, names: Mapping[str, str]) -> list[
 def change(now: WidthStep, then: WidthStep, target: int) -> str:
     """`+0.3 %`, of the model's predicted instructions."""
     return _percent(then.instructions[target] - now.instructions[target], now.instructions[target])
+
+
+def _time_change(step: WidthStep, target: int, clock: int) -> str:
+    """` (-0.42 ms)`; empty where the memories are not known."""
+    more = step.cycles[target] if step.cycles else ()
+    return f" ({1000 * more[0] / clock:+.2g} ms)" if len(more) == 1 else ""
 
 
 def _percent(part: int, whole: int) -> str:

@@ -170,7 +170,6 @@ class ModelDifference(NamedTuple):
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
     """What changed; findings are the same where rule, node and tensor are, whatever the sizes."""
     sides = _sides(before, after)
-    left_out = _left_out(*sides)
     came, went = _changed_findings(before, after, sides)
     return ModelDifference(
         before.name,
@@ -178,12 +177,12 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         grouped(came),
         grouped(went),
         len(after.result.told) - len(came),
-        tuple(_figures(before, after, left_out)),
+        tuple(_figures(before, after, _known_in_one(*sides, "instructions"))),
         tuple(_layers(*sides)),
         {**before.layers.names, **after.layers.names},
         (_library(before.layers), _library(after.layers)),
         all(total.arena_used is not None for version in (before, after) for total in version.layers.totals),
-        tuple(_times(before.layers, after.layers, left_out)),
+        tuple(_times(before.layers, after.layers, _known_in_one(*sides, "time"))),
         _verdicts(before.result, after.result),
     )
 
@@ -236,14 +235,12 @@ def _beyond(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Find
     return left
 
 
-def _figures(
-    before: ModelVersion, after: ModelVersion, left_out: Mapping[str, tuple[LeftOut, ...]]
-) -> Iterator[Figure]:
+def _figures(before: ModelVersion, after: ModelVersion, left_out: Mapping[str, Sequence[RowPair]]) -> Iterator[Figure]:
     yield Figure("findings", "", len(before.result.told), len(after.result.told))
     old, new = (_by_cpu(version.layers) for version in (before, after))
     for cpu in dict.fromkeys((*old, *new)):
         target = (new.get(cpu) or old[cpu]).target
-        rest = left_out.get(cpu, ())
+        rest = tuple(_left_out(*pair) for pair in left_out.get(cpu, ()))
         first = _numbers(old.get(cpu), sum(layer.before or 0 for layer in rest))
         pairs = zip(first, _numbers(new.get(cpu), sum(layer.after or 0 for layer in rest)), strict=True)
         ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
@@ -252,38 +249,47 @@ def _figures(
                 yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
 
 
-def _left_out(old: Side, new: Side) -> dict[str, tuple[LeftOut, ...]]:
-    """By CPU the layers whose cost is known in one version alone.
+def _known_in_one(old: Side, new: Side, field: str) -> dict[str, list[RowPair]]:
+    """By CPU the layers of which a field (`instructions`, `time`) is known in one version alone.
 
     Those are layers of both versions, and new or gone ones that may stand for a gone or new one of the same operator
-    and of unknown cost, as what a repair makes of a layer does.
+    of which it is unknown, as what a repair makes of a layer does.
     """
-    left_out: dict[str, list[LeftOut]] = {}
+    left_out: dict[str, list[RowPair]] = {}
     single = {key: row for key, row in (*old.items(), *new.items()) if (key in old) != (key in new)}
-    unknown = {(key in old, key[1], row.op) for key, row in single.items() if row.instructions is None}
+    unknown = {(key in old, key[1], row.op) for key, row in single.items() if not _known(row, field)}
     for key in dict.fromkeys((*new, *old)):
-        row = new.get(key) or old[key]
-        pair = [side[key].instructions if key in side else None for side in (old, new)]
-        replaced = key in single and (key not in old, key[1], row.op) in unknown
-        if pair.count(None) == 1 and (key not in single or replaced):
-            left_out.setdefault(key[1], []).append(LeftOut(row.node, *pair))
-    return {cpu: tuple(rows) for cpu, rows in left_out.items()}
+        pair = old.get(key), new.get(key)
+        known = [row is not None and _known(row, field) for row in pair]
+        replaced = key in single and (key not in old, key[1], single[key].op) in unknown
+        if known.count(True) == 1 and (key not in single or replaced):
+            left_out.setdefault(key[1], []).append(pair)
+    return left_out
+
+
+def _known(row: LayerReport, field: str) -> bool:
+    """Whether the field is known; a layer that the first run alone computes takes no time."""
+    return getattr(row, field) is not None or row.instructions == 0
 
 
 def _by_cpu(layers: LayersReport) -> dict[str, Total]:
     return {cpu_of(total.target): total for total in layers.totals}
 
 
-def _times(
-    before: LayersReport, after: LayersReport, left_out: Mapping[str, tuple[LeftOut, ...]]
-) -> Iterator[TimePair]:
+def _left_out(before: LayerReport | None, after: LayerReport | None) -> LeftOut:
+    row = after or before
+    costs = (side.instructions if side else None for side in (before, after))
+    return LeftOut(row.node if row else "", *costs)
+
+
+def _times(before: LayersReport, after: LayersReport, left_out: Mapping[str, Sequence[RowPair]]) -> Iterator[TimePair]:
     old, new = _by_cpu(before), _by_cpu(after)
     for cpu in dict.fromkeys((*old, *new)):
-        rest = left_out.get(cpu, ())
-        sums = (sum(layer.before or 0 for layer in rest), sum(layer.after or 0 for layer in rest))
-        counts = (sum(layer.before is not None for layer in rest), sum(layer.after is not None for layer in rest))
         times = [side[cpu].time if cpu in side else None for side in (old, new)]
-        pair = [time and time.without(cost, count) for time, cost, count in zip(times, sums, counts, strict=True)]
+        gone = [
+            [row.time for row in rows if row and row.time] for rows in zip(*left_out.get(cpu, ()), strict=True)
+        ] or [[], []]
+        pair = [time and time.without(layers) for time, layers in zip(times, gone, strict=True)]
         if any(pair):
             yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
 
@@ -305,6 +311,8 @@ def _layers(old: Side, new: Side) -> Iterator[LayerDifference]:
             yield LayerDifference(key[0], (pair[1] or old[key]).target, *pair)
 
 
+RowPair = tuple["LayerReport | None", "LayerReport | None"]
+"""A layer in both versions; None in one that has it not."""
 Side = dict[tuple[str, str, int], "LayerReport"]
 """Layers of a version by name, CPU and number; a layer of both versions has the second's key in both."""
 
@@ -356,5 +364,6 @@ def _key(version: ModelVersion, row: LayerReport, *, two_formats: bool) -> Layer
 def _seen(row: LayerReport | None) -> tuple[object, ...] | None:
     """What makes a layer another one for the reader."""
     return row and (
-        row.verdict.value, row.kernel, row.effective, row.instructions, row.instructions_range, row.macs or 0
+        row.verdict.value, row.kernel, row.effective, row.instructions, row.instructions_range, row.macs or 0,
+        row.time and row.time.cycles,
     )  # fmt: skip

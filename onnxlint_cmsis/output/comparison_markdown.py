@@ -14,6 +14,7 @@ from onnxlint_cmsis.output.comparison_text import (
     kernels_text,
     layer_name,
     library_lines,
+    time_change,
     verdict_text,
 )
 from onnxlint_cmsis.output.plain import markdown, markdown_code
@@ -67,9 +68,12 @@ def _markdown_layers(difference: ModelDifference) -> Iterator[str]:
     if not difference.layers:
         return
     yield f"<details><summary>{changed_layers(difference)}</summary>\n"
-    yield "| layer | target | kernel | predicted instructions |\n|---|---|---|---|"
-    for changed in difference.layers[:MOST_LAYERS]:
-        kernels, cost = kernels_text(changed, "→"), cost_text(changed, "→")
+    times = [time_change(changed, "→") for changed in difference.layers[:MOST_LAYERS]]
+    timed = any(times)
+    yield f"| layer | target | kernel | predicted instructions |{' predicted time |' * timed}"
+    yield f"|---|---|---|---|{'---|' * timed}"
+    for changed, time in zip(difference.layers, times, strict=False):
+        kernels, cost = kernels_text(changed, "→"), f"{cost_text(changed, '→')}{f' | {time}' * timed}"
         name = markdown_code(layer_name(changed, difference.names))
         yield f"| {name} | {cpu_of(changed.target)} | {markdown(kernels)} | {cost} |"
     if len(difference.layers) > MOST_LAYERS:

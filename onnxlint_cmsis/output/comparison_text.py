@@ -119,6 +119,14 @@ def cost_text(changed: LayerDifference, arrow: str) -> str:
     return f"{f' {arrow} '.join(costs)}{moved}"
 
 
+def time_change(changed: LayerDifference, arrow: str) -> str:
+    """Predicted times before and after, once where both are the same; empty where neither is known."""
+    times = dict.fromkeys(
+        layer.time.amount if layer.time else "unknown" for layer in (changed.before, changed.after) if layer
+    )
+    return "" if {*times} == {"unknown"} else f" {arrow} ".join(times)
+
+
 def changed_layers(difference: ModelDifference) -> str:
     """`3 layers changed`, each counted once however many targets see it."""
     return f"{counted(len({changed.layer for changed in difference.layers}), 'layer')} changed"
@@ -175,4 +183,6 @@ def _text_layers(difference: ModelDifference) -> Iterator[str]:
         yield changed_layers(difference)
     for changed in difference.layers:
         where = f"{layer_name(changed, difference.names)} on {cpu_of(changed.target)}"
-        yield f"  {where}: {kernels_text(changed, '->')}; predicted instructions {cost_text(changed, '->')}"
+        time = time_change(changed, "->")
+        cost = f"predicted instructions {cost_text(changed, '->')}{time and f'; predicted {time}'}"
+        yield f"  {where}: {kernels_text(changed, '->')}; {cost}"

@@ -12,6 +12,7 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
     """A layer as plain data."""
     ends = layer.instructions_range
     between = {"instructions_range": list(ends)} if ends else {}
+    time = {"time": layer.time.bounds} if layer.time else {}
     if row := layer.operator:
         return {
             "subgraph": row.subgraph,
@@ -35,6 +36,7 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
             "macs": layer.macs,
             "instructions": layer.instructions,
             **between,
+            **time,
             "classes": dict(layer.classes),
             "hazards": list(layer.hazards),
         }
@@ -59,6 +61,7 @@ def layer_fields(layer: LayerReport) -> dict[str, object]:
         "macs": layer.macs,
         "instructions": layer.instructions,
         **(between if layer.kernel else {}),
+        **time,
         "scratch": layer.scratch,
         "constants": layer.constants,
         "classes": dict(layer.classes),

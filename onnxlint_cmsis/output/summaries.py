@@ -106,7 +106,8 @@ def _target_fields(target: TargetSummary) -> dict[str, object]:
     shares = {name: {**share._asdict(), "nodes": list(share.nodes)} for name, share in pairs}
     shares["refused"] = shares["no_kernel"]  # its name in version 1 of the report
     known = {name: value for name, value in target._asdict().items() if value is not None}
-    time = {"time": target.time.fields} if target.time else {}
+    layers = [{"node": node, **time.bounds} for node, time in known.pop("layer_times")]
+    time = {"time": target.time.fields | {"layers": layers}} if target.time else {}
     return {**known, **shares, **time}
 
 

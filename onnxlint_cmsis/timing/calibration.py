@@ -47,12 +47,17 @@ class Calibration(NamedTuple):
 
     def cycles(self, layers: Sequence[LayerWork]) -> float:
         """Cycles of layers, in the middle."""
+        return sum(sum(self.numbers(layer)) for layer in layers)
+
+    def numbers(self, layer: LayerWork) -> tuple[float, float, float, float]:
+        """Cycles of a layer's kernel, of its weights, of its activations and of its operator. Raises TimingError."""
         core = core_of(self.cpu)
         if core is None:
             raise TimingError(f"{self.cpu} has no factors of kernels")
-        rows = [terms(core, layer) for layer in layers]
-        given = (self.scale, self.weights, self.activations, self.operator)
-        return sum(number * value for row in rows for number, value in zip(given, row, strict=True))
+        kernel, weights, activations, operator = terms(core, layer)
+        return (
+            self.scale * kernel, self.weights * weights, self.activations * activations, self.operator * operator
+        )  # fmt: skip
 
     def text(self) -> str:
         """The file."""

@@ -23,6 +23,12 @@ class Device(NamedTuple):
     calibration: Calibration | None = None
     """What was fitted to a measurement of this CPU; it goes before memories and runtime."""
 
+    @property
+    def knows_weights(self) -> bool:
+        """Whether the cost of reading weights is known: from their memory, or from a measurement."""
+        fitted = self.calibration is not None and self.calibration.cpu == self.cpu
+        return fitted or self.weights != UNKNOWN
+
 
 class Overhead(NamedTuple):
     """Cycles of a runtime beside its kernels, least and most."""

@@ -88,6 +88,11 @@ def line_cost(core: Core, name: str, clock: int) -> LineCost | None:
     return row and LineCost(row.least * clock / 1e9, row.most * clock / 1e9)
 
 
+def fastest(cpu: str) -> str:
+    """The memory of a CPU's devices in which a line costs nothing."""
+    return "sram" if cpu in WITHOUT_WAIT["sram"] else "tcm"
+
+
 def placements(core: Core, weights: str, arena: str) -> tuple[tuple[str, str], ...]:
     """Memories of weights and arena that a CPU may have, where either is given or unknown."""
     pairs = [

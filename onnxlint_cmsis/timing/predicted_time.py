@@ -1,7 +1,8 @@
-"""Milliseconds that a model is predicted to take, with their error, or why there is no prediction.
+"""Milliseconds that layers and models are predicted to take, with their error, or why there is no prediction.
 
-Cycles are the sum, over all layers, of instructions x the kernel's factor, lines of weights x cycles of a line where
-these lie, lines of activations x cycles of a line where the arena lies, and what the runtime does for each operator.
+Cycles of a layer are instructions x the kernel's factor, lines of weights x cycles of a line where these lie, lines of
+activations x cycles of a line where the arena lies, and what the runtime does for an operator. Those of a model are the
+sum over its layers and what the runtime does once in each run.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.timing.cores import OTHER, core_of
 from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
-from onnxlint_cmsis.timing.fetches import Fetches
 from onnxlint_cmsis.timing.memories import LINE, UNKNOWN, line_cost, placements
+from onnxlint_cmsis.timing.placed import Parts, Placed, added
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,20 +32,16 @@ ONE_NUMBER = 0.15
 
 
 class PredictedTime(NamedTuple):
-    """The time of one run of a model on one target."""
+    """The time of one run of a layer or a model on one target."""
 
     clock: int
     """Hertz."""
-    cycles: tuple[float, float] = (0.0, 0.0)
-    """Least and most of the layers of known cost."""
-    instructions: tuple[int, int] = (0, 0)
-    """Least and most predicted instructions of the same layers."""
-    weights: float = 0.0
-    """Part of the cycles, 0 to 1, that reading weights from their memory takes, in the middle of the range."""
+    placed: tuple[Placed, ...] = ()
+    """Cycles of the layers of known cost, for each pair of memories that weights and arena may lie in."""
+    layers: int = 0
+    """Layers of known cost."""
     left_out: int = 0
     """Layers of unknown cost, which the range leaves out."""
-    memories: tuple[tuple[str, str], ...] = ()
-    """Memories of weights and arena that the range covers."""
     sources: tuple[str, ...] = ()
     """Addresses of what was measured."""
     reason: str = ""
@@ -52,18 +49,33 @@ class PredictedTime(NamedTuple):
     calibrated: str = ""
     """Measurement that it was fitted to; empty for public figures."""
 
-    def of(self, instructions: tuple[int, int], left_out: int) -> PredictedTime:
-        """The time of other instructions at the same cycles for each."""
-        ends = zip(self.cycles, self.instructions, strict=True)
-        rates = [cycles / number if number else 0.0 for cycles, number in ends]
-        least, most = (number * rate for number, rate in zip(instructions, rates, strict=True))
-        reason = self.reason or ("" if instructions[1] else NO_COST)
-        return self._replace(cycles=(least, most), instructions=instructions, left_out=left_out, reason=reason)
+    def without(self, times: Sequence[PredictedTime]) -> PredictedTime:
+        """The time without layers, each of which has one of these times."""
+        gone = [time for time in times if not time.reason]
+        left = tuple(here.less([time.placed[number] for time in gone]) for number, here in enumerate(self.placed))
+        layers, left_out = self.layers - len(gone), self.left_out + len(times)
+        reason = self.reason or ("" if layers else NO_COST)
+        return self._replace(placed=left, layers=layers, left_out=left_out, reason=reason)
 
-    def without(self, instructions: int, layers: int) -> PredictedTime:
-        """The time without layers of these instructions."""
-        least, most = self.instructions
-        return self.of((least - instructions, most - instructions), self.left_out + layers)
+    def more(self, cycles: Sequence[float]) -> PredictedTime:
+        """The time with more cycles in each pair of memories, in the middle; the error stays that of the whole."""
+        return self._replace(placed=tuple(here.more(number) for here, number in zip(self.placed, cycles, strict=True)))
+
+    @property
+    def cycles(self) -> tuple[float, float]:
+        """Least and most of the layers of known cost."""
+        least = min((here.least for here in self.placed), default=0.0)
+        return least, max((here.most for here in self.placed), default=0.0)
+
+    @property
+    def memories(self) -> tuple[tuple[str, str], ...]:
+        """Memories of weights and arena that the range covers; none where it is calibrated."""
+        return tuple((here.weights, here.arena) for here in self.placed if not self.calibrated)
+
+    @property
+    def parts(self) -> Parts | None:
+        """What takes the cycles; None without a prediction, and where it depends on memories that are not known."""
+        return self.placed[0].parts if len(self.placed) == 1 and not self.reason else None
 
     @property
     def milliseconds(self) -> tuple[float, float] | None:
@@ -81,8 +93,7 @@ class PredictedTime(NamedTuple):
     @property
     def is_number(self) -> bool:
         """Whether the memories are known and the range is narrow."""
-        known = len(self.memories) == 1 or bool(self.calibrated)
-        return not self.reason and known and self.error <= ONE_NUMBER
+        return not self.reason and len(self.placed) == 1 and self.error <= ONE_NUMBER
 
     @property
     def text(self) -> str:
@@ -92,14 +103,20 @@ class PredictedTime(NamedTuple):
     @property
     def range(self) -> str:
         """`predicted 284 to 362 ms`, `predicted 51 ms ± 12 %`, or why there is no prediction."""
-        if self.milliseconds is None:
+        if self.reason:
             return f"no prediction: {self.reason}"
-        first = "predicted at least" if self.left_out else "predicted"
-        low, high = self.milliseconds
+        return f"{'predicted at least' if self.left_out else 'predicted'} {self.amount}"
+
+    @property
+    def amount(self) -> str:
+        """`284 to 362 ms`, `51 ms ± 12 %`; empty without a prediction."""
+        if self.milliseconds is None:
+            return ""
         if self.is_number:
-            middle = 1000 * sum(self.cycles) / 2 / self.clock
-            return f"{first} {_shown(_rounded(middle, round))} ms ± {ceil(100 * self.error)} %"
-        return f"{first} {_shown(low)} to {_shown(high)} ms"
+            middle = shown_milliseconds(sum(self.cycles) / 2, self.clock)
+            return f"{middle} ± {ceil(100 * self.error)} %"
+        low, high = self.milliseconds
+        return f"{_shown(low)} to {_shown(high)} ms"
 
     @property
     def at_clock(self) -> str:
@@ -118,14 +135,21 @@ class PredictedTime(NamedTuple):
         return f"at {clock_text(self.clock)}{without} ({shown}{narrows})"
 
     @property
+    def bounds(self) -> dict[str, object]:
+        """The range alone as plain data; `predicted_ms` is null where there is none."""
+        ends = self.milliseconds
+        return {
+            "predicted_ms": None if ends is None else {"low": ends[0], "high": ends[1]},
+            "error": None if ends is None else round(self.error, 3),
+        }
+
+    @property
     def fields(self) -> dict[str, object]:
-        """The range as plain data; `predicted_ms` is null where `reason` says why."""
-        bounds = self.milliseconds
+        """The range and all that it rests on as plain data; `reason` says why there is none."""
         return {
             "clock_hz": self.clock,
-            "predicted_ms": None if bounds is None else {"low": bounds[0], "high": bounds[1]},
-            "error": None if bounds is None else round(self.error, 3),
-            "weights_share": None if bounds is None else round(self.weights, 3),
+            **self.bounds,
+            "shares": self.parts and self.parts.shares,
             "unknown_layers_left_out": self.left_out,
             "memories": [{"weights": weights, "arena": arena} for weights, arena in self.memories],
             "calibrated": self.calibrated,
@@ -138,63 +162,81 @@ NO_COST = "the cost of no layer is known"
 
 
 def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -> PredictedTime:
-    """The time of the layers of known cost, beside `left_out` others."""
-    core, clock = core_of(device.cpu), device.clock
-    without = PredictedTime(clock, left_out=left_out)
+    """The time of a run of a model: of its layers of known cost, beside `left_out` others."""
+    start = _start(device, left_out)
+    if start.reason:
+        return start
+    if not any(layer.most for layer in layers):
+        return start._replace(reason=NO_COST)
+    times = [layer_time(device, layer) for layer in layers]
+    core, run = core_of(device.cpu), OVERHEADS.get(device.runtime, Overhead()).run
+    ends = (0.0, 0.0)
+    if core is not None and not start.calibrated:
+        ends = (run[0] * core.bounds(OTHER)[0], run[1] * core.bounds(OTHER)[1])
+    placed = tuple(
+        added(here, [time.placed[number] for time in times], ends) for number, here in enumerate(start.placed)
+    )
+    return start._replace(placed=placed, layers=len(layers))
+
+
+def layer_time(device: Device, layer: LayerWork) -> PredictedTime:
+    """The time of one layer of a run, with what the runtime does for its operator."""
+    start, core = _start(device, 0), core_of(device.cpu)
+    if start.reason or core is None:
+        return start
+    if device.calibration is not None and start.calibrated:
+        return start._replace(placed=(_calibrated(device.calibration, layer),), layers=1)
+    placed = tuple(_placed(core, device, layer, here.weights, here.arena) for here in start.placed)
+    return start._replace(placed=placed, layers=1)
+
+
+def _start(device: Device, left_out: int) -> PredictedTime:
+    """A time without layers, in each pair of memories that the device may have; or why there is none."""
+    core = core_of(device.cpu)
+    without = PredictedTime(device.clock, left_out=left_out)
     if core is None:
         return without._replace(reason=f"no public measurement of {device.cpu}")
-    instructions = (sum(layer.least for layer in layers), sum(layer.most for layer in layers))
-    if not instructions[1]:
-        return without._replace(reason=NO_COST)
     if device.calibration is not None and device.calibration.cpu == core.cpu:
-        return _calibrated(device.calibration, layers, without)._replace(instructions=instructions)
+        source = device.calibration.source
+        return without._replace(placed=(Placed(),), calibrated=source, sources=(source,))
     for name, setting in ((device.weights, "weights-in"), (device.arena, "arena-in")):
-        if name != UNKNOWN and line_cost(core, name, clock) is None:
+        if name != UNKNOWN and line_cost(core, name, device.clock) is None:
             also = f"{setting} also takes the cycles of a line of {LINE} bytes"
             return without._replace(reason=f"no public measurement of {name} on {core.cpu}; {also}")
-    lines = Fetches(sum(layer.fetches.weights for layer in layers), sum(layer.fetches.activations for layer in layers))
-    overhead = OVERHEADS.get(device.runtime, Overhead())
-    cycles = [
-        _kernels(core, layers, end)
-        + (overhead.run[end] + overhead.operator[end] * len(layers)) * core.bounds(OTHER)[end]
-        for end in (0, 1)
+    pairs = placements(core, device.weights, device.arena)
+    known = [pair for pair in pairs if all(line_cost(core, name, device.clock) for name in pair)]
+    return without._replace(placed=tuple(Placed(*pair) for pair in known), sources=core.sources)
+
+
+def _placed(core: Core, device: Device, layer: LayerWork, weights: str, arena: str) -> Placed:
+    """Cycles of a layer where weights and arena lie in two memories."""
+    operator = OVERHEADS.get(device.runtime, Overhead()).operator
+    costs = [line_cost(core, name, device.clock) for name in (weights, arena)]
+    ends = []
+    for end, instructions in enumerate((layer.least, layer.most)):
+        kernel = instructions * core.factor(layer.kind) * core.bounds(layer.kind)[end]
+        reads = [count * cost[end] for count, cost in zip(layer.fetches, costs, strict=True) if cost]
+        ends.append((kernel, *reads, operator[end] * core.bounds(OTHER)[end]))
+    least, most = map(sum, ends)
+    kernel, of_weights, of_activations, of_operator = ((low + high) / 2 for low, high in zip(*ends, strict=True))
+    parts = Parts(of_weights, of_activations, of_operator, **{layer.part: kernel})
+    return Placed(weights, arena, least, most, parts)
+
+
+def _calibrated(calibration: Calibration, layer: LayerWork) -> Placed:
+    """Cycles of a layer that a measurement on the same board says."""
+    ends = [
+        [cycles * times for cycles in calibration.numbers(layer._replace(least=amount, most=amount))]
+        for amount, times in ((layer.least, 1 - calibration.error), (layer.most, 1 + calibration.error))
     ]
-    covered, ends, shares = [], [], []
-    for pair in placements(core, device.weights, device.arena):
-        costs = [line_cost(core, name, clock) for name in pair]
-        reads = [(cost.least * count, cost.most * count) for cost, count in zip(costs, lines, strict=True) if cost]
-        if len(reads) == len(pair):
-            covered.append(pair)
-            least, most = (cycles[end] + sum(read[end] for read in reads) for end in (0, 1))
-            ends.append((least, most))
-            shares.append(sum(reads[0]) / (least + most))
-    return without._replace(
-        cycles=(min(least for least, _ in ends), max(most for _, most in ends)),
-        instructions=instructions,
-        weights=max(shares),
-        memories=tuple(covered),
-        sources=core.sources,
-    )
+    least, most = map(sum, ends)
+    kernel, *others = ((low + high) / 2 for low, high in zip(*ends, strict=True))
+    return Placed("", "", least, most, Parts(*others, **{layer.part: kernel}))
 
 
-def _calibrated(calibration: Calibration, layers: Sequence[LayerWork], without: PredictedTime) -> PredictedTime:
-    """The time that a measurement on the same board says."""
-    least, most = (
-        calibration.cycles([layer._replace(least=number, most=number) for layer, number in ends])
-        for ends in ([(layer, layer.least) for layer in layers], [(layer, layer.most) for layer in layers])
-    )
-    weights = calibration.weights * sum(layer.fetches.weights for layer in layers)
-    bounds = (least * (1 - calibration.error), most * (1 + calibration.error))
-    return without._replace(
-        cycles=bounds, weights=2 * weights / sum(bounds), calibrated=calibration.source, sources=(calibration.source,)
-    )
-
-
-def _kernels(core: Core, layers: Sequence[LayerWork], end: int) -> float:
-    """Cycles of kernels, the least or the most."""
-    return sum(
-        (layer.least, layer.most)[end] * core.factor(layer.kind) * core.bounds(layer.kind)[end] for layer in layers
-    )
+def shown_milliseconds(cycles: float, clock: int) -> str:
+    """`16.2 ms`."""
+    return f"{_shown(_rounded(1000 * cycles / clock, round))} ms"
 
 
 def clock_text(clock: int) -> str:

@@ -17,3 +17,5 @@ class LayerWork(NamedTuple):
     """At most."""
     fetches: Fetches = Fetches()
     """Lines of memory."""
+    part: str = "kernels"
+    """Field of Parts that its instructions count to."""

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.timing.cores import ERROR_OF_OTHERS, core_of
+from onnxlint_cmsis.timing.cores import ERROR_OF_OTHERS, OTHER, core_of
+from onnxlint_cmsis.timing.device import OVERHEADS
 from support.models import text
 from support.tflite_models import conv_model
 from support.tflite_writer import write
@@ -127,6 +128,52 @@ def test_compare_and_widths_and_the_report_tell_the_same_range(run, tmp_path, to
     told(page)
 
 
+def ends(fields):
+    return fields["predicted_ms"]["low"], fields["predicted_ms"]["high"]
+
+
+def test_each_layer_has_its_time_in_every_output(run, tmp_path):
+    """The bounds of layers and what the runtime does once in a run are those of the model."""
+    options = ("--target", "cortex-m4", "--clock", "1MHz")
+    report = json.loads(run("layers", *options, "--output-format", "json")[1])
+    (layer,) = (row["time"] for row in report["layers"] if "time" in row)
+    bounds = core_of("cortex-m4").bounds(OTHER)
+    once = [cycles * bound / 1000 for cycles, bound in zip(OVERHEADS["tflm"].run, bounds, strict=True)]
+    whole = [number + more for number, more in zip(ends(layer), once, strict=True)]
+    assert ends(report["totals"][0]["time"]) == pytest.approx(whole, abs=0.1)
+    amount = "{} to {} ms".format(*(f"{number:.3g}" for number in ends(layer)))
+    assert amount in run("layers", *options)[1]
+    for form, key in (("json", "files"), ("sarif", "runs")):
+        whole = json.loads(run(*options, "--output-format", form)[1])[key][0]
+        summary = whole["summary"] if form == "json" else whole["properties"]["summaries"][0]
+        (listed,) = summary["targets"][0]["time"]["layers"]
+        assert listed == {"node": report["layers"][0]["node"], **layer}
+    run("report", *options, "-o", "page.html")
+    assert f'<span class="number">{amount}</span>' in (tmp_path / "page.html").read_text()
+
+
+def test_compare_tells_the_time_of_a_layer_that_changed(tmp_path, capsys, told):
+    for name, width in (("old", 8), ("new", 16)):
+        changed = TWO_LAYERS.replace("8, 4, 3, 3", f"{width}, 4, 3, 3").replace("4, 8, 3, 3", f"4, {width}, 3, 3")
+        (tmp_path / f"{name}.onnx").write_bytes(text(changed).SerializeToString())
+    words = ["compare", "--isolated", "--target", "cortex-m4", str(tmp_path / "old.onnx"), str(tmp_path / "new.onnx")]
+    main([*words, "--clock", "1MHz"])
+    lines = " ".join(capsys.readouterr().out.split())
+    told(lines.partition("2 layers changed ")[2])
+    main([*words, "--clock", "1MHz", "--output-format", "markdown"])
+    assert "| predicted instructions | predicted time |\n|---|---|---|---|---|\n" in capsys.readouterr().out
+    main([*words, "--output-format", "markdown"])
+    assert "predicted time" not in capsys.readouterr().out
+
+
+def test_what_takes_the_time_and_what_saves_some(run, told):
+    options = ("--target", "cortex-m55", "--clock", "250MHz", "--weights-in")
+    for memory in ("mram", "300", "tcm"):
+        lines = run("layers", *options, memory, "--arena-in", "tcm")[1].splitlines()
+        told(next(line for line in lines if line.startswith("the time goes to")))
+    assert "the time goes to" not in run("layers", *options, "unknown")[1]
+
+
 TWO_LAYERS = """
     <ir_version: 8, opset_import: ["" : 13]>
     g (float[1, 4, 16, 16] x) => (float[1, 4, 16, 16] y) <float[8, 4, 3, 3] v = {1}, float[4, 8, 3, 3] w = {1}> {
@@ -150,5 +197,12 @@ def test_json_of_widths_has_a_range_for_every_width(tmp_path, capsys):
         ratio = step["instructions"][0] / report["time"][0]["predicted_ms"]["low"]
         assert step["instructions"][0] / bounds["low"] == pytest.approx(ratio, rel=1.0)
         assert bounds["low"] < bounds["high"]
+    now, wide = (next(step for step in steps if step["size"] == size) for size in (8, 16))
+    model = TWO_LAYERS.replace("8, 4, 3, 3", "16, 4, 3, 3").replace("4, 8, 3, 3", "4, 16, 3, 3")
+    path.write_bytes(text(model).SerializeToString())
+    assert main(["layers", *words[1:], "--clock", "1MHz"]) == 0
+    widened = json.loads(capsys.readouterr().out)["totals"][0]["time"]["predicted_ms"]
+    assert wide["predicted_ms"][0] == pytest.approx(widened, rel=0.02)
+    assert now["predicted_ms"][0] == report["time"][0]["predicted_ms"]
     assert main(words) == 0
     assert "time" not in json.loads(capsys.readouterr().out)

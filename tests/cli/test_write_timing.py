@@ -7,6 +7,7 @@ import json
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.timing.calibration import Calibration
 from support.models import text
 
 NET = """
@@ -61,6 +62,28 @@ def test_a_log_of_one_model_says_the_time_of_another(layers, tmp_path):
     assert low < 2 * total["instructions"] / 100_000 < high
     assert total["time"]["error"] <= 0.12
     assert total["time"]["calibrated"] == "net.onnx, log.csv"
+
+
+def test_two_measurements_that_disagree_are_told(layers, tmp_path, told):
+    """The log of a slower build is held against the timing before it goes over it, or without being written."""
+    costs = json.loads(layers("other.onnx", "--output-format", "json")[1])["layers"]
+    for times in (2, 3):
+        log(tmp_path, [2 * number for number in instructions(layers)])
+        layers("net.onnx", "--measured", "log.csv", "--write-timing", "board.json")
+        log(tmp_path, [times * row["instructions"] for row in costs])
+        for option in (("--config", "timing=board.json"), ("--write-timing", "board.json")):
+            code, out, _ = layers("other.onnx", "--measured", "log.csv", *option)
+            assert code == 0
+            told(" ".join(out.rpartition("median layer.\n")[2].split()))
+    assert json.loads((tmp_path / "board.json").read_text())["source"] == "other.onnx, log.csv"
+
+
+def test_a_timing_of_another_cpu_says_nothing_of_the_log(layers, tmp_path):
+    log(tmp_path, [2 * number for number in instructions(layers)])
+    board = Calibration("cortex-m55", 1, 0, 0, 0, 0.1, "x")
+    (tmp_path / "board.json").write_text(board.text())
+    code, _, err = layers("net.onnx", "--measured", "log.csv", "--config", "timing=board.json")
+    assert (code, "timing: it is of cortex-m55, and the log of cortex-m4" in err) == (2, True)
 
 
 def test_a_log_in_another_unit_is_refused_and_writes_nothing(layers, tmp_path):

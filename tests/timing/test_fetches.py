@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.timing.cores import core_of
 from onnxlint_cmsis.timing.fetches import fetches
@@ -36,3 +39,21 @@ def test_types_decide_bytes():
 
 def test_an_unknown_size_fetches_nothing_that_is_told():
     assert fetches(POINT._replace(input_dims=Dims(None, 8, 8, 32)), M55) == (0, 0)
+
+
+@pytest.mark.parametrize("core", [M4, M55], ids=["m4", "m55"])
+@pytest.mark.parametrize("call", [POINT, DEPTHWISE, POINT._replace(filter_dims=Dims(64, 3, 3, 32))])
+def test_many_channel_counts_at_once_fetch_what_each_of_them_does(call, core):
+    """The widths of a class are one call whose channel counts are arrays."""
+
+    def wide(channels):
+        inner = channels if call.function is DEPTHWISE.function else call.filter_dims.n * (channels > 0)
+        return call._replace(
+            input_dims=call.input_dims._replace(c=channels),
+            filter_dims=call.filter_dims._replace(n=inner, c=channels),
+            output_dims=call.output_dims._replace(c=channels),
+        )
+
+    counts = [1, 7, 64, 300, 1000]
+    together = fetches(wide(np.array(counts)), core)
+    assert [*zip(*together, strict=True)] == [pytest.approx(fetches(wide(count), core)) for count in counts]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cmsis_nn.targets import CPUS
 from onnxlint_cmsis.config.clocks import frequency
+from onnxlint_cmsis.timing.calibration import Calibration
 from onnxlint_cmsis.timing.cores import CORES, OTHER, core_of
-from onnxlint_cmsis.timing.device import OVERHEADS, Device
+from onnxlint_cmsis.timing.device import OVERHEADS, Device, Overhead
 from onnxlint_cmsis.timing.fetches import Fetches
-from onnxlint_cmsis.timing.predicted_time import clock_text, predicted_time
+from onnxlint_cmsis.timing.predicted_time import clock_text, layer_time, predicted_time
 from onnxlint_cmsis.timing.work import LayerWork
 
 LAYERS = (LayerWork("convolution", 900_000, 900_000, Fetches(2000, 500)), LayerWork("dense", 80_000, 100_000))
@@ -39,7 +40,8 @@ def test_cycles_of_a_line_go_before_every_table():
     exact = time_on("cortex-m55", weights="40", arena="10")
     free = time_on("cortex-m55", weights="tcm", arena="tcm")
     assert [given - none for given, none in zip(exact.cycles, free.cycles, strict=True)] == pytest.approx([85_000] * 2)
-    assert exact.weights == pytest.approx(2 * 80_000 / sum(exact.cycles))
+    assert exact.parts.weights == pytest.approx(80_000)
+    assert exact.parts.activations == pytest.approx(5_000)
 
 
 def test_a_runtime_costs_for_each_run_and_each_operator():
@@ -91,7 +93,7 @@ def test_weights_from_slow_memory_make_no_single_number_of_a_dense_net():
     dense = [LayerWork("dense", 150_000, 150_000, Fetches(8000, 20))]
     assert time_on("cortex-m55", dense, weights="tcm", arena="tcm").is_number
     assert not time_on("cortex-m55", dense).is_number
-    assert time_on("cortex-m55", dense, weights="mram", arena="tcm").weights > 0.25
+    assert time_on("cortex-m55", dense, weights="mram", arena="tcm").parts.shares["weights"] > 0.25
 
 
 def test_layers_of_unknown_cost_make_it_at_least(told):
@@ -117,13 +119,53 @@ def test_no_time_where_no_cost_is_known(told):
     told(time_on("cortex-m4", (), left_out=5).text)
 
 
-def test_other_instructions_take_as_many_cycles_each():
-    """Widths and comparisons ask for the time of a model whose layers cost more or less."""
-    time = time_on("cortex-m4")
-    half = time.of((time.instructions[0] // 2, time.instructions[1] // 2), 1)
-    assert half.cycles == pytest.approx([cycles / 2 for cycles in time.cycles])
-    assert half.left_out == 1
-    assert time.without(*time.instructions[:1], 1).instructions[0] == 0
+def test_a_model_takes_what_its_layers_take_and_the_runtime_once_in_a_run():
+    for device in (Device("cortex-m55", 10**8, runtime="tflm"), Device("cortex-m4", 10**8, "flash", "sram")):
+        core, time = core_of(device.cpu), predicted_time(device, LAYERS, 0)
+        run = OVERHEADS.get(device.runtime, Overhead()).run
+        for number, here in enumerate(time.placed):
+            layers = [layer_time(device, layer).placed[number] for layer in LAYERS]
+            once = [run[end] * core.bounds(OTHER)[end] for end in (0, 1)]
+            assert here.least - once[0] == pytest.approx(sum(layer.least for layer in layers))
+            assert here.most - once[1] == pytest.approx(sum(layer.most for layer in layers))
+
+
+@given(
+    st.sampled_from(CORES), st.lists(WORKS, min_size=1, max_size=5), st.sampled_from(["kernels", "reference"]),
+    st.sampled_from(["", "tflm"]), st.booleans(),
+)  # fmt: skip
+def test_parts_add_up_to_the_middle_of_the_range(core, works, part, runtime, calibrated):
+    board = Calibration(core.cpu, 1.5, 3, 2, 900, 0.1, "log") if calibrated else None
+    device = Device(core.cpu, 10**8, "10", "3", runtime, board)
+    layers = [LayerWork(kind, number, 2 * number + 1, Fetches(lines, lines), part) for kind, number, lines in works]
+    time = predicted_time(device, layers, 0)
+    assume(not time.reason)
+    assert sum(time.parts) == pytest.approx(sum(time.cycles) / 2)
+    assert sum(time.parts.shares.values()) == pytest.approx(1, abs=0.01)
+    assert (time.parts.runtime > 0) == (calibrated or runtime == "tflm")
+
+
+def test_parts_of_open_memories_are_not_told():
+    assert time_on("cortex-m55").parts is None
+    assert time_on("cortex-m55").fields["shares"] is None
+
+
+def test_layers_are_taken_out_again():
+    device = Device("cortex-m55", 10**8, runtime="tflm")
+    first, second = (layer_time(device, layer) for layer in LAYERS)
+    both = predicted_time(device, LAYERS, 0)
+    left, alone = both.without([second]), predicted_time(device, LAYERS[:1], 1)
+    assert (left.layers, left.left_out, left.range) == (1, 1, alone.range)
+    assert left.cycles == pytest.approx(alone.cycles)
+    assert both.without([first, second]).reason
+
+
+def test_more_cycles_move_the_middle_and_keep_the_error():
+    time = time_on("cortex-m55", weights="tcm", arena="tcm")
+    more = time.more([50_000])
+    assert sum(more.cycles) / 2 == pytest.approx(sum(time.cycles) / 2 + 50_000)
+    assert more.error == pytest.approx(time.error)
+    assert time.more([-1e12]).cycles == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +205,9 @@ def test_other_clocks_are_refused(text, said):
 
 def test_a_least_of_no_instructions_stays_below_the_most():
     """Other widths of a model whose layers may take none today."""
-    time = time_on("cortex-m4", [LayerWork("dense", 0, 1_000_000)], runtime="tflm").of((2_000_000, 3_000_000), 0)
-    assert time.cycles[0] <= time.cycles[1]
+    time = time_on("cortex-m4", [LayerWork("dense", 0, 1_000_000)], runtime="tflm")
+    for more in (-10_000_000, 2_000_000):
+        assert time.more([more]).cycles[0] <= time.more([more]).cycles[1]
 
 
 def test_a_layer_without_elements_takes_no_time_at_least() -> None:

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.ground.findings import Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.timing.memories import UNKNOWN, fastest
 
 _MODEL = """
 g (float[1, 640] x) => (float[N, M] y) <float[640, 128] w = {1}> {
@@ -45,19 +47,24 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
         return
     memories = dict(zip((target.label for target in settings.targets), settings.memories, strict=False))
     for target in summarize(subject.model).targets:
-        weights = memories.get(target.target, ("unknown", ""))[0]
+        weights = memories.get(target.target, (UNKNOWN, ""))[0]
         time = target.time
-        if time is None or time.milliseconds is None or weights == "unknown" or time.weights < SHARE:
+        if time is None or time.milliseconds is None or (weights == UNKNOWN and not time.calibrated):
             continue
-        waits = time.weights * sum(time.milliseconds) / 2
+        parts = max((here.parts for here in time.placed), key=lambda parts: parts.shares["weights"])
+        waits, whole = (1000 * cycles / time.clock for cycles in (parts.weights, sum(parts)))
+        if waits < SHARE * whole:
+            continue
         where = f"a memory of {weights} cycles a line" if weights.isdecimal() else weights
+        where = "their memory" if weights == UNKNOWN else where
         text = (
-            f"Reading weights from {where} takes about {100 * time.weights:.0f} % of the predicted time: "
-            f"{waits:,.3g} of {sum(time.milliseconds) / 2:,.3g} ms."
+            f"Reading weights from {where} takes about {100 * waits / whole:.0f} % of the predicted time: "
+            f"{waits:,.3g} of {whole:,.3g} ms."
         )
         numbers: dict[str, str | int | float | bool] = {
             "milliseconds": round(waits, 4),
-            "share": round(time.weights, 3),
+            "share": parts.shares["weights"],
         }
-        remedy = "Put the weights into a faster memory: --weights-in shows what another one saves."
+        saved = f"--weights-in {fastest(cpu_of(target.target))} would save about {waits:,.3g} ms"
+        remedy = f"Put the weights into a faster memory: {saved}."
         yield Statement(text, Location(subject.model.path), (target.target,), properties=numbers, remedy=remedy)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.fixers.planning.candidates import domains_of, hazardous_classes
 from onnxlint_cmsis.fixers.planning.factors import factors_of, misses_in, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex
+from onnxlint_cmsis.fixers.planning.memory_bound import take_longer_together
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem, components
 from onnxlint_cmsis.fixers.planning.solve import solve
@@ -65,11 +66,17 @@ def decide(
     movable = movable_classes(view, refused)
     domains = domains_of(view, prices, movable, live, options)
     misses = misses_in(view, prices) if options.policy == "route" else None
-    factors = factors_of(view, prices, domains, options.align, misses)
-    problem = SizeProblem(domains, factors)
-    index = MeasureIndex(len(prices.targets))
-    choice = _SizeChoice(problem, hazardous_classes(view, prices), index, options, view.work)
-    return choice.decision(0 if options.budget is None else _spent(view, index, movable, live))
+    index, hazardous = MeasureIndex(len(prices.targets)), hazardous_classes(view, prices)
+    spent = 0 if options.budget is None else _spent(view, index, movable, live)
+
+    def decided(domains: dict[int, tuple[int, ...]]) -> SizeDecision:
+        problem = SizeProblem(domains, factors_of(view, prices, domains, options.align, misses))
+        return _SizeChoice(problem, hazardous, index, options, view.work).decision(spent)
+
+    decision = decided(domains)
+    if POLICIES[options.policy].must_gain and take_longer_together(view, prices, decision.sizes):
+        return decided({leaf: sizes for leaf, sizes in domains.items() if leaf in hazardous})
+    return decision
 
 
 def movable_classes(view: PlanningInput, refused: Mapping[int, str]) -> dict[int, DimensionClass]:

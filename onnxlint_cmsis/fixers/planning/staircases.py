@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onnxlint_cmsis.analysis.activations import activations, element_bytes
 from onnxlint_cmsis.analysis.arena_plan import buffer_lifetimes, plan_arena
 from onnxlint_cmsis.fixers.planning.candidates import grouped_classes
 from onnxlint_cmsis.fixers.planning.factors import BITS, factors_of, layer_factor, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex
+from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, packed_bytes
@@ -52,6 +54,8 @@ class WidthStep(NamedTuple):
     """Bytes of the stored constants of the model."""
     arena: int | None
     """Bytes of activations, at least; None where a size is unknown."""
+    cycles: tuple[tuple[float, ...], ...] = ()
+    """Modelled cycles more than today on each target, for each pair of memories; none without a predicted time."""
 
 
 class Staircase(NamedTuple):
@@ -174,6 +178,7 @@ class _Model:
     def __init__(self, view: PlanningInput, prices: Prices) -> None:
         self._view, self._prices = view, prices
         self._index = MeasureIndex(len(prices.targets))
+        self._cycles = modelled_cycles(view.model, prices)
         self._present = np.array(
             SizeProblem({}, factors_of(view, prices, {}, 1, None)).totals({}) or self._index.zeros(), dtype=np.int64
         )
@@ -202,7 +207,7 @@ class _Model:
     def steps(self, group: DimensionClass, sizes: range) -> Iterator[WidthStep]:
         """The steps of a class at these sizes, today's among them."""
         index = self._index
-        table = self._table(group, sizes)
+        table, cycles = self._table(group, sizes), self._more_cycles(group, sizes)
         now = sizes.index(group.size)
         for column_index, size in enumerate(sizes):
             column = table[:, column_index].tolist()
@@ -213,6 +218,7 @@ class _Model:
                 tuple(column[at] for at in index.hazards),
                 self._stored + int(column[index.bytes] - table[index.bytes, now]),
                 self._arena(group.id, size),
+                tuple(tuple(more[:, column_index].tolist()) for more in cycles),
             )
 
     def _table(self, group: DimensionClass, sizes: range) -> Numbers:
@@ -229,6 +235,16 @@ class _Model:
             total += table - table[:, :1]
         # Lanes along a node of unknown cost are no measure here; they are told of the class as a whole.
         return total[:, 1:]
+
+    def _more_cycles(self, group: DimensionClass, sizes: range) -> list[NDArray[np.float64]]:
+        """Modelled cycles more than today for each target: [pairs of memories, sizes]."""
+        chosen, leaf = (group.size, *sizes), group.id
+        more = [np.zeros((self._cycles.pairs(number), len(sizes))) for number in range(len(self._prices.targets))]
+        for site in self._sites.get(leaf, ()):
+            grid = site.grid((leaf,), [chosen])
+            for number, cycles in enumerate(self._cycles.of(site, *grid) if grid else ()):
+                more[number] += np.nan_to_num(cycles[:, 1:] - cycles[:, :1])
+        return more
 
     def _arena(self, leaf: int, size: int) -> int | None:
         """Bytes of activations at a size of a class; None where one is unknown."""

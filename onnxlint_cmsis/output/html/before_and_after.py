@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.output.comparison_text import cost_text as cost_change
-from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, verdict_text
+from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, time_change, verdict_text
 from onnxlint_cmsis.output.html.layer_table import COLORS
 from onnxlint_cmsis.output.html.report_input import MOST
 from onnxlint_cmsis.output.layer_words import kernel_of
@@ -41,7 +41,7 @@ class ChangedLayer(NamedTuple):
     kernel: str
     """Kernels before and after, once where both are the same; with `new` or `gone` where one version has the layer."""
     cost: str
-    """Predicted instructions before and after."""
+    """Predicted instructions before and after, and times where they are known."""
     bars: tuple[tuple[str, int, tuple[int, int] | None, int], ...]
     """Title, colour, ends and scale of the bars before and after."""
 
@@ -58,7 +58,8 @@ def compared_page(compared: ModelDifference, colors: Mapping[str, int]) -> Compa
             for when, side in pair
             if side
         )
-        kernels, cost = kernels_text(changed, "->"), cost_change(changed, "->")
+        time = time_change(changed, "->")
+        kernels, cost = kernels_text(changed, "->"), f"{cost_change(changed, '->')}{time and f'; {time}'}"
         row = ChangedLayer(layer_name(changed, compared.names), (), kernels, cost, bars)
         rows.setdefault(row, []).append(cpu_of(changed.target))
     layers = tuple(row._replace(cpus=tuple(cpus)) for row, cpus in rows.items())

@@ -9,6 +9,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layout_copies import MAY_GO
 from onnxlint_cmsis.output.plain import counted
 from onnxlint_cmsis.output.summaries import cost_text
+from onnxlint_cmsis.output.time_words import saving_text, shares_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,8 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
         yield "predicted instructions", "unknown", "no layer has a known cost"
     if target.time:
         yield "time", target.time.range, target.time.basis if target.time.milliseconds else ""
+        if parts := shares_text(target.time):
+            yield "the time goes to", parts, saving_text(target.time, cpu_of(target.target))
     if target.arena_used is not None and target.arena_to_write is not None:
         yield "arena", f"{target.arena_to_write:,} bytes", f"the size to write; {target.arena_used:,} are used"
     elif summary.arena is None:

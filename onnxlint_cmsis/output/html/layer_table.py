@@ -40,6 +40,8 @@ class Cell(NamedTuple):
     """The same as a number, where there is one."""
     ends: tuple[int, int] | None
     """Least and most of it; None where they are unknown."""
+    time: str
+    """Predicted time of one layer; empty where it is not known."""
     findings: tuple[int, ...]
     """Numbers of the findings on the layer."""
     remark: str
@@ -152,7 +154,15 @@ def _cell(layer: LayerReport, beside: Mapping[str, list[tuple[int, Finding]]], c
     remark = "" if told else hazards or reason_of(layer)
     numbers = tuple(dict.fromkeys(number for number, _ in on_it))
     return Cell(
-        kernel, colors.get(kernel, COLORS), KINDS[mark], cost_of(layer), layer.instructions, layer.ends, numbers, remark
+        kernel,
+        colors.get(kernel, COLORS),
+        KINDS[mark],
+        cost_of(layer),
+        layer.instructions,
+        layer.ends,
+        layer.time.amount if layer.time else "",
+        numbers,
+        remark,
     )
 
 
