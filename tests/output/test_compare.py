@@ -28,7 +28,7 @@ from onnxlint_cmsis.output.comparison_text import change_text, comparison_text, 
 from onnxlint_cmsis.output.growth_limits import exceeded, growth_limits
 from onnxlint_cmsis.output.layers import LayersReport
 from onnxlint_cmsis.timing.device import Device
-from onnxlint_cmsis.timing.predicted_time import PredictedTime, predicted_time
+from onnxlint_cmsis.timing.predicted_time import PredictedTime, layer_time, predicted_time
 from onnxlint_cmsis.timing.work import LayerWork
 from support import paths
 from support.goldens import Told, check_golden
@@ -283,15 +283,22 @@ def test_screens(form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert form == "markdown" or max(map(len, out.splitlines())) <= 80
 
 
+DEVICE = Device("cortex-m4", 120_000_000)
+
+
 def row(node: str, instructions: int | None, op: str = "Conv") -> LayerReport:
-    return LayerReport(node, op, "cortex-m4, x", Outcome.CMSIS_NN, instructions=instructions)
+    time = None if instructions is None else layer_time(DEVICE, work(instructions))
+    return LayerReport(node, op, "cortex-m4, x", Outcome.CMSIS_NN, instructions=instructions, time=time)
+
+
+def work(instructions: int) -> LayerWork:
+    return LayerWork("convolution", instructions, instructions)
 
 
 def version(*rows: LayerReport) -> ModelVersion:
     known = [row.instructions for row in rows if row.instructions is not None]
     total = Total("cortex-m4, x", "", sum(known), len(known), len(rows) - len(known), 0, 0, 0, 0, 0)
-    work = LayerWork("convolution", total.instructions, total.instructions)
-    clocked = predicted_time(Device("cortex-m4", 120_000_000), [work], total.unknown_layers)
+    clocked = predicted_time(DEVICE, [*map(work, known)], total.unknown_layers)
     report = LayersReport(rows, [total._replace(time=clocked)], {})
     return ModelVersion("m", FileResult("m", (), Level.WARNING), report)
 
@@ -320,7 +327,10 @@ def test_instructions_are_compared_where_both_versions_know_them(
     assert (instructions.before, instructions.after) == figure
     assert [*instructions.left_out] == left_out
     (pair,) = comparison.times
-    assert [time.instructions[0] for time in pair if isinstance(time, PredictedTime)] == [*figure]
+    times = [time for time in pair if isinstance(time, PredictedTime)]
+    expected = [layer_time(DEVICE, work(instructions)).cycles for instructions in figure]
+    assert [time.cycles for time in times] == [pytest.approx(cycles) for cycles in expected]
+    assert {time.left_out for time in times} <= {sum(row.instructions is None for row in before), len(left_out)}
     over = exceeded(comparison, growth_limits(["instructions=2%"]))
     assert bool(over) is grown
     forms = (
