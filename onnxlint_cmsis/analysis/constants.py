@@ -16,7 +16,7 @@ from onnxlint_cmsis.operators.new_lane import NewElement
 from onnxlint_cmsis.operators.pairwise import ADD
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Constant, Graph, Node, StoredQuantization
+    from onnxlint_cmsis.model.graph import Constant, Graph, Node
     from onnxlint_cmsis.model.roles import Roles
 
 
@@ -70,7 +70,12 @@ def weight_scales(graph: Graph, name: str, axis: int) -> tuple[float, ...] | Non
             return None
         operator = operator_of(producer)
         if operator.dequantizes:
-            return _along(graph, producer, axis)
+            scales, shape = _values(graph, producer), graph.shape(producer.inputs[0])
+            if scales is None or shape is None or producer.inputs[0] not in graph.constants:
+                return None
+            own = 0 if len(shape) == 1 else producer.int("axis", 1)
+            own += len(shape) if own < 0 else 0
+            return scales if len(scales) == 1 or (own == axis and shape[axis] == len(scales)) else None
         if operator.elements not in (Elements.SAME, Elements.TRANSPOSED):
             return None
         name = producer.inputs[0]
@@ -79,15 +84,6 @@ def weight_scales(graph: Graph, name: str, axis: int) -> tuple[float, ...] | Non
             order = producer.permutation(rank)
             axis = order[axis] if order and axis < rank else -1
     return None
-
-
-def _along(graph: Graph, node: Node, axis: int) -> tuple[float, ...] | None:
-    scales, shape = _values(graph, node), graph.shape(node.inputs[0])
-    if scales is None or shape is None or node.inputs[0] not in graph.constants:
-        return None
-    own = 0 if len(shape) == 1 else node.int("axis", 1)
-    own += len(shape) if own < 0 else 0
-    return scales if len(scales) == 1 or (own == axis and shape[axis] == len(scales)) else None
 
 
 def _values(graph: Graph, node: Node) -> tuple[float, ...] | None:
@@ -337,7 +333,11 @@ def fill(constants: Constants, node: Node, position: int) -> Fill:
         raise NotFilledError(f"new elements of {node.label} are not followed: {element.because}")
     stored = constants.graph.quantization.get(node.inputs[position])
     if stored is not None:
-        return _of_stored(node, position, stored, element)
+        if element is NewElement.ONE:
+            raise NotFilledError(f"input {position} of {node.label} would need a quantized 1")
+        if len(set(stored.zero_points)) > 1:
+            raise NotFilledError(f"the zero-points of '{node.inputs[position]}' differ by channel")
+        return Fill(FillKind.NUMBER, stored.zero_points[0] if stored.zero_points else 0)
     if element is NewElement.SERVING:
         return Fill(FillKind.FIRST)
     zero_point = operator.roles.zero_point_of(position, len(node.inputs))
@@ -346,15 +346,6 @@ def fill(constants: Constants, node: Node, position: int) -> Fill:
     if element is NewElement.AS_READ and node.outputs[0] in constants.derived:
         return _handed_on(constants, node)
     return Fill(FillKind.NUMBER, int(element is NewElement.ONE))
-
-
-def _of_stored(node: Node, position: int, stored: StoredQuantization, element: NewElement) -> Fill:
-    """Real 0 in a tensor that keeps its own zero-points."""
-    if element is NewElement.ONE:
-        raise NotFilledError(f"input {position} of {node.label} would need a quantized 1")
-    if len(set(stored.zero_points)) > 1:
-        raise NotFilledError(f"the zero-points of '{node.inputs[position]}' differ by channel")
-    return Fill(FillKind.NUMBER, stored.zero_points[0] if stored.zero_points else 0)
 
 
 def check_weights(constants: Constants, node: Node) -> None:

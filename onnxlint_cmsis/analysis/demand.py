@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.weighted import Weighted
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Mask
-    from onnxlint_cmsis.operators.moves import Movement
 
 
 Masks = dict[str, "Mask"]
@@ -64,7 +63,11 @@ class Demand:
         elif operator.elements is Elements.SIZES:
             return
         elif operator.movement is not None:
-            self._move(node, operator.movement)
+            for position, name in enumerate(node.outputs):
+                if name in self.masks:
+                    way, mask = passage(node, self.view, position), self.masks[name]
+                    move = operator.movement(way) if way is not None and mask.ndim else None
+                    self._apply(node, None if move is None else {moved_input(node, self.view): move.backward(mask)})
         elif not callable(operator.demand) or any(node.outputs[1:]) or not node.outputs:
             self._need_all(node.inputs)
         elif node.outputs[0] in self.masks:
@@ -89,13 +92,6 @@ class Demand:
         if node.has(summand):
             demanded[summand] = self.masks[result]
         self._apply(node, demanded)
-
-    def _move(self, node: Node, movement: Movement) -> None:
-        for position, name in enumerate(node.outputs):
-            if name in self.masks:
-                way, mask = passage(node, self.view, position), self.masks[name]
-                move = movement(way) if way is not None and mask.ndim else None
-                self._apply(node, None if move is None else {moved_input(node, self.view): move.backward(mask)})
 
     def _need_all(self, names: Iterable[str]) -> None:
         for name in names:

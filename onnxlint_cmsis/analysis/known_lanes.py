@@ -15,7 +15,6 @@ from onnxlint_cmsis.operators.moves import moved_input, passage
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lane_view import LaneView
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.intervals import Interval
 
 
 def fill_in(view: LaneView) -> None:
@@ -43,18 +42,13 @@ def _compute(node: Node, view: LaneView) -> None:
     if operator.movement is not None:
         for position, name in enumerate(node.outputs):
             if name:
-                view.learn(node, position, _moved(node, view, position))
+                way, movement = passage(node, view, position), operator_of(node).movement
+                known = view.input(node, moved_input(node, view))
+                move = None if way is None or movement is None else movement(way)
+                view.learn(node, position, None if known is None or move is None else known.moved(move.forward))
         return
     weighted = weighted_of(node, view)
     if weighted is not None:
         view.weighted[node.index] = weighted
     if callable(operator.values) and not any(node.outputs[1:]):
         view.learn(node, 0, operator.values(node, view))
-
-
-def _moved(node: Node, view: LaneView, position: int) -> Interval | None:
-    """Elements of the data where an output has them."""
-    way, movement = passage(node, view, position), operator_of(node).movement
-    known = view.input(node, moved_input(node, view))
-    move = None if way is None or movement is None else movement(way)
-    return None if known is None or move is None else known.moved(move.forward)

@@ -39,7 +39,11 @@ class RoutingCheck(NamedTuple):
             return
         reached = next(self.reach(subject), None)
         if reached is None:
-            yield from _out_of_reach(self, subject)
+            miss = next(misses_of(self, subject), None)
+            sized = miss is not None and all(part.names() - STEPS for part in miss.failed)
+            if miss is not None and sized and not subject.route.hazards:
+                text = f"runs {subject.route.effective}: {miss.explain(subject)}."
+                yield _cited(replace(subject.say(text), level=Level.NOTE, wanted=miss.kernel), subject, miss)
         elif reached.route.effective not in ("", subject.route.effective):  # undecided, or the same work as before
             yield from _reachable(self, subject, reached)
 
@@ -146,15 +150,6 @@ def _reachable(check: RoutingCheck, subject: Subject, reached: Reached) -> Itera
 
 STEPS = frozenset({"stride.h", "stride.w", "dilation.h", "dilation.w"})
 """Variables that are no sizes: what a layer computes hangs on them, and no size makes up for them."""
-
-
-def _out_of_reach(check: RoutingCheck, subject: Subject) -> Iterator[Statement]:
-    """A miss that no channel count changes; silent where no other size does either."""
-    miss = next(misses_of(check, subject), None)
-    sized = miss is not None and all(part.names() - STEPS for part in miss.failed)
-    if miss is not None and sized and not subject.route.hazards:
-        text = f"runs {subject.route.effective}: {miss.explain(subject)}."
-        yield _cited(replace(subject.say(text), level=Level.NOTE, wanted=miss.kernel), subject, miss)
 
 
 def _cited(said: Statement, subject: Subject, miss: Miss) -> Statement:

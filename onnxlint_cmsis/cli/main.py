@@ -21,7 +21,10 @@ HABITS = {"version": "--version", "help": "--help", "check": "lint PATHS", "expl
 def main(argv: list[str]) -> int:
     """Run a command line without the program's name; the exit code."""
     try:
-        _escape_unprintable()
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure:
+                reconfigure(errors="backslashreplace")
         if argv and argv[0] in HABITS and not os.path.lexists(argv[0]):
             return complain(f"there is no command '{argv[0]}'; did you mean {HABITS[argv[0]]}?")
         near = _command_meant(argv)
@@ -103,11 +106,3 @@ def complain(message: str) -> int:
 
     say(f"error: {message}")
     return USAGE
-
-
-def _escape_unprintable() -> None:
-    """Write what the terminal's encoding does not have as an escape instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(errors="backslashreplace")

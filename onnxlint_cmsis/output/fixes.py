@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         ClassChange,
         FixResult,
         LayerChange,
-        Locked,
         MemoryChange,
         PriceChange,
         Rewrite,
@@ -99,7 +98,12 @@ def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
     for (repair, reason), layers in kinds.items():
         yield "left", f"{repair} not done: {reason}: {listed(tuple(layers))}"
     for locked in fix.locked[:SHOWN]:
-        yield "locked", _locked(locked)
+        gain = (
+            f"{locked.size} -> {locked.want} would save {locked.gain:,} {UNIT}"
+            if locked.gain > 0
+            else f"{locked.size} channels stay"
+        )
+        yield "locked", f"{gain}; LOCKED by {locked.reason}: {listed(locked.layers)}"
 
 
 def _repairs(fix: FixResult) -> Iterator[str]:
@@ -215,15 +219,6 @@ def _total(total: TargetTotal) -> str:
         return text
     names = f": {listed(total.unknown_layers)}" if total.unknown_layers else ""
     return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
-
-
-def _locked(locked: Locked) -> str:
-    gain = (
-        f"{locked.size} -> {locked.want} would save {locked.gain:,} {UNIT}"
-        if locked.gain > 0
-        else f"{locked.size} channels stay"
-    )
-    return f"{gain}; LOCKED by {locked.reason}: {listed(locked.layers)}"
 
 
 def _numbers(before: int, after: int) -> str:

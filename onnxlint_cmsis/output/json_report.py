@@ -14,7 +14,6 @@ from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
 
 
@@ -62,22 +61,17 @@ def _findings(file: FileResult) -> list[dict[str, object]]:
             **finding_fields(finding),
             "location": location_fields(finding, file.path),
             "fingerprint": print_,
-            "others": _others(finding, file.path),
+            "others": [
+                {
+                    "message": other.text,
+                    "remedy": other.remedy,
+                    "resize": resize_fields(other.resize) if other.resize else None,
+                    "properties": {name: finite(value) for name, value in other.properties.items()},
+                    "location": location_fields(other, file.path),
+                    "fingerprint": print_,
+                }
+                for other, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
+            ],
         }
         for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True)
-    ]
-
-
-def _others(finding: Finding, path: str) -> list[dict[str, object]]:
-    """The findings of its group that a finding stands for as well, each as it would be alone."""
-    return [
-        {
-            "message": other.text,
-            "remedy": other.remedy,
-            "resize": resize_fields(other.resize) if other.resize else None,
-            "properties": {name: finite(value) for name, value in other.properties.items()},
-            "location": location_fields(other, path),
-            "fingerprint": print_,
-        }
-        for other, print_ in zip(finding.others, fingerprints(finding.others), strict=True)
     ]

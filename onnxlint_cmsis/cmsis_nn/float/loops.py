@@ -766,10 +766,6 @@ def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
     return (*kinds, FULL, ZERO) if computes else kinds
 
 
-def _alone(call: KernelCall) -> bool:
-    return call.entry.rpartition("_")[0] in ALONE
-
-
 def float_counts(call: KernelCall, build: FloatBuild, taken: Route, data: str = "") -> Counts | None:
     """How often each piece of a call runs; None where a size is unknown, or the loops are not known.
 
@@ -791,7 +787,7 @@ def float_counts(call: KernelCall, build: FloatBuild, taken: Route, data: str = 
         return None
     loops = FloatLoops(call, sizes, build, taken, data)
     counter(loops)
-    if _alone(call):
+    if call.entry.rpartition("_")[0] in ALONE:
         loops.add(call.entry.rpartition("_")[0], 1)
     told = data * (loops.software or data == ZERO) + UNBIASED * (data == ZERO and not call.bias)
     return {f"{piece}{told}": times for piece, times in loops.counts.items() if not isinstance(times, int) or times}

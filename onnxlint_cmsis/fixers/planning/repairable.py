@@ -105,7 +105,10 @@ class Answers:
         rows = repairs_for(self._model.format)
         ruled = [row for row in rows if row.rule and row.rule == finding.name]
         for row in (row for row in ruled if row.nodes):
-            labels = self._labels_of(row)
+            if row.name not in self._labels:
+                nodes = row.nodes(self._model.graph) if row.nodes else ()
+                self._labels[row.name] = frozenset(node.label for node in nodes)
+            labels = self._labels[row.name]
             if label in labels or (row.whole and labels):
                 return row
         for row in (row for row in ruled if row.causes):
@@ -117,12 +120,6 @@ class Answers:
             if any(not row.refusal(graph, record) for record in self._computed.get(label, ())):
                 return row
         return None
-
-    def _labels_of(self, row: RepairRow) -> frozenset[str]:
-        if row.name not in self._labels:
-            nodes = row.nodes(self._model.graph) if row.nodes else ()
-            self._labels[row.name] = frozenset(node.label for node in nodes)
-        return self._labels[row.name]
 
     @cached_property
     def _computed(self) -> dict[str, list[LoweredLayer]]:

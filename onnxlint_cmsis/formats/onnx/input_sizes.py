@@ -69,14 +69,6 @@ def apply_input_shapes(model: ModelProto, input_shapes: Mapping[str, tuple[Size,
                     dim.dim_value = bound[dim.dim_param]
 
 
-def _telling(name: str | bytes) -> bool:
-    """Whether a name stands for one size: exporters write `?` for every size they do not know.
-
-    Protobuf gives a name that is not UTF-8 as bytes, which stand for nothing.
-    """
-    return isinstance(name, str) and any(map(str.isalnum, name))
-
-
 def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
     """Make sizes unknown that are none (negative, or too large for any tensor), in place, and tell it once.
 
@@ -90,7 +82,7 @@ def forget_impossible_dims(model: ModelProto, problems: list[Problem]) -> None:
                 problems.append(Problem("undecided", many))
                 value.type.tensor_type.ClearField("shape")
             for dim in value.type.tensor_type.shape.dim:
-                if dim.dim_param and not _telling(dim.dim_param):
+                if dim.dim_param and not (isinstance(dim.dim_param, str) and any(map(str.isalnum, dim.dim_param))):
                     dim.ClearField("dim_param")
                 if believed(dim.dim_value) is None:
                     wrong.append((value.name, dim.dim_value))
