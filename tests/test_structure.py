@@ -468,9 +468,9 @@ LOADS: Mapping[str, Load] = {
     "conv.tflite": Load(lambda: write(conv_model()), (), SIZING, (*WRITING, *OF_ONNX)),
     "without_sizes.onnx": Load(small, ("--config", "size-checks-limit=0"), set(), (*WRITING, *SIZING)),
     "rules_ignored.onnx": Load(small, ("--ignore", "CNN201,CNN202"), set(), (*SIZING,)),
-    "repair_tried.onnx": Load(
+    "repair_asked.onnx": Load(
         lambda: convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString(),
-        (), {"onnxlint_cmsis.fixers.rewriting"}, PROVING,
+        (), {"onnxlint_cmsis.fixers.planning.repairable"}, WRITING,
     ),
 }  # fmt: skip
 

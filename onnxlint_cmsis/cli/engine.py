@@ -80,7 +80,7 @@ def lint_file(
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and can_fix(model):
-        layers = list(map(Promises(model, settings, data).marked, layers))
+        layers = list(map(Promises(model, settings).marked, layers))
     fit, deployed = _fit(model, settings), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)

@@ -10,16 +10,13 @@ from onnxlint_cmsis.cli.full_names import with_full_names
 from onnxlint_cmsis.config.consent import Consent
 from onnxlint_cmsis.config.selection import fixable
 from onnxlint_cmsis.formats.format import file_of, part
-from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, UNSAFELY, Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.planning.repairable import Answers
@@ -117,15 +114,12 @@ def can_fix(model: ModelAnalysis) -> bool:
 class Promises:
     """What a fix of one file would do about its findings on layers.
 
-    A repair that rewrites layers is tried in memory; the proof is not. A repair whose proof depends on what runs the
-    model says so.
+    Nothing is rewritten or proven for it: a repair says which calls it makes, and these are routed. A repair whose
+    proof depends on what runs the model says so.
     """
 
-    def __init__(self, model: ModelAnalysis, settings: Settings, data: bytes | None) -> None:
-        """`data` is the content where it does not come from the file."""
-        self._model, self._settings, self._data = model, settings, data
-        self._repaired: dict[str, frozenset[str]] = {}
-        """Layers that each repair was seen to mend, by the name of the repair."""
+    def __init__(self, model: ModelAnalysis, settings: Settings) -> None:
+        self._model, self._settings = model, settings
 
     def marked(self, finding: Finding) -> Finding:
         """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
@@ -150,7 +144,8 @@ class Promises:
             asked = plans_memory(self._settings.fix_policy, self._settings.analysis.rooms)
             return ("fixable",) if asked else ()
         repair = self._answers.repair_for(finding)
-        if repair is not None and not (repair.hazards and finding.location.node not in self._mends(repair)):
+        room = self._settings.fix_budget_bytes
+        if repair and (not repair.hazards or self._answers.mends(repair, finding.location.node, room)):
             if self._settings.unsafe_fixes or (repair.exact and not repair.as_written):
                 return ("fixable",)
             return (UNSAFELY, AFTER_PROOF) if repair.exact else (UNSAFELY,)
@@ -165,23 +160,3 @@ class Promises:
         from onnxlint_cmsis.fixers.planning.repairable import Answers
 
         return Answers(self._model)
-
-    def _mends(self, repair: RepairRow) -> frozenset[str]:
-        """Layers that meet fewer hazards after a repair, as fixing would do it; labels."""
-        if repair.name not in self._repaired:
-            self._repaired[repair.name] = frozenset(self._tried(repair))
-        return self._repaired[repair.name]
-
-    def _tried(self, repair: RepairRow) -> list[str]:
-        from onnxlint_cmsis.fixers.rewriting import rewritten_by
-        from onnxlint_cmsis.fixers.snapshot import Snapshot
-        from onnxlint_cmsis.formats.onnx.opening import open_buffer
-
-        path, settings = self._model.path, self._settings
-        try:
-            data = open_buffer(path)[:] if self._data is None else self._data
-            start = Snapshot(path, data, fix_request(settings, path, self._model), analysis=self._model)
-            start.editor.check_readable(data, path)
-            return [layer.label for layer in rewritten_by(repair, start, settings.fix_budget_bytes).layers]
-        except (OSError, ModelError, UnreadableError, NotAppliedError):
-            return []

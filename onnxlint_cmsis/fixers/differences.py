@@ -18,7 +18,8 @@ from onnxlint_cmsis.analysis.fix_results import (
 )
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
-from onnxlint_cmsis.fixers.rewriting import instructions_of, risks
+from onnxlint_cmsis.fixers.planning.prices import risks
+from onnxlint_cmsis.fixers.rewriting import instructions_of
 from onnxlint_cmsis.fixers.snapshot import bytes_of
 from onnxlint_cmsis.model.axes import AxisForm
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.fixers.planning.plan import Plan
-from onnxlint_cmsis.fixers.planning.repairable import repairs_for
+from onnxlint_cmsis.fixers.planning.repairable import fewer_risks, repairs_for
 from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, step_of_site, until_settled
 from onnxlint_cmsis.fixers.steps import Rewritten, over_budget
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade, RepairRow
     from onnxlint_cmsis.fixers.planning.prices import Price
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
@@ -109,15 +108,9 @@ def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, repair: R
         return bool(site.row.rule)
     if not _now(new, repair):
         return False
-    had = [risks(price.route) for price in state.prices.of_layer(site.record.layer)]
+    had = [price.route for price in state.prices.of_layer(site.record.layer)]
     prices = [new.prices.of_layer(layer) for layer in _now(new, repair)]
-    has = [set().union(*(risks(row[target].route) for row in prices)) for target in range(len(had))]
-    return has != had and all(now <= before for now, before in zip(has, had, strict=True))
-
-
-def risks(route: Route) -> set[str]:
-    """Names of the hazards of a route, and of those that symbolic sizes leave open."""
-    return {hazard.id for hazard in (*route.hazards, *route.open_hazards)}
+    return fewer_risks(had, [[row[target].route for row in prices] for target in range(len(had))])
 
 
 def _layer(state: Snapshot, new: Snapshot, site: RepairSite, repair: RepairMade) -> RewrittenLayer:

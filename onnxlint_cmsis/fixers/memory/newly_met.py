@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.rewriting import risks
+from onnxlint_cmsis.fixers.planning.prices import risks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

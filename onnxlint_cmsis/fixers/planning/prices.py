@@ -66,6 +66,11 @@ def risks_of(taken: Route) -> int:
     return len(taken.hazards) + len(taken.open_hazards)
 
 
+def risks(taken: Route) -> set[str]:
+    """Names of the hazards of a route, and of those that symbolic sizes leave open."""
+    return {hazard.id for hazard in (*taken.hazards, *taken.open_hazards)}
+
+
 class Column(NamedTuple):
     """One layer on one target at many channel counts."""
 

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
+from onnxlint_cmsis.fixers.planning.fits.more_columns import MORE_COLUMNS
 from onnxlint_cmsis.fixers.planning.fits.scales import EQUAL_SCALES, SOFTMAX_OUTPUT
+from onnxlint_cmsis.fixers.planning.fits.shifted_taps import SHIFTED_TAPS
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import SIGNED_INTEGERS
 from onnxlint_cmsis.fixers.planning.fits.split_batch import SPLIT_BATCH
 from onnxlint_cmsis.fixers.planning.fits.split_groups import SPLIT_GROUPS
 from onnxlint_cmsis.fixers.planning.fits.useless_pairs import USELESS_PAIRS
+from onnxlint_cmsis.fixers.planning.fits.wider_window import WIDER_WINDOW
 from onnxlint_cmsis.fixers.planning.fits.zero_bias import ZERO_BIAS
-from onnxlint_cmsis.fixers.planning.fits.zero_taps import (
-    MORE_COLUMNS,
-    OUTPUT_PADDING,
-    SHIFTED_TAPS,
-    SPREAD_TAPS,
-    WIDER_WINDOW,
-)
+from onnxlint_cmsis.fixers.planning.fits.zero_taps import OUTPUT_PADDING, SPREAD_TAPS
+from onnxlint_cmsis.fixers.planning.prices import risks
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.ground.types import KernelCall, Target
 
 
 REPAIRS: tuple[RepairRow, ...] = (
@@ -121,6 +122,10 @@ class Answers:
                 return row
         return None
 
+    def mends(self, row: RepairRow, label: str, room: int | None) -> bool:
+        """Tell whether layers of a label would meet fewer hazards after a repair; constants may grow by `room`."""
+        return any(map(partial(_mends, self._model, row, room), self._computed.get(label, ())))
+
     @cached_property
     def _computed(self) -> dict[str, list[LoweredLayer]]:
         return _by_label(_records(self._model))
@@ -128,6 +133,31 @@ class Answers:
     @cached_property
     def _beside(self) -> dict[str, list[LoweredLayer]]:
         return _by_label(self._model.lowered.beside)
+
+
+def _mends(model: ModelAnalysis, row: RepairRow, room: int | None, record: LoweredLayer) -> bool:
+    if record.layer is None or row.calls is None or row.refusal(model.graph, record):
+        return False
+    had = [taken for _, taken in model.routes(record.layer)]
+    for call in row.calls(record):
+        routes = [[model.route(call, target)] for target in model.settings.targets]
+        if not row.clean or not any(risks(alone) for (alone,) in routes):
+            grown = 0 if room is None else _growth(record, call, model.settings.targets[0])
+            return fewer_risks(had, routes) and (room is None or grown <= room)
+    return False
+
+
+def _growth(record: LoweredLayer, call: KernelCall, target: Target) -> int:
+    """Bytes by which the weights and bias of a call exceed those of the layer; float ones take four bytes each."""
+    had, has = (parameters(asked, target) for asked in (record.call or call, call))
+    return 0 if had is None or has is None else (has.total - had.total) * (1 if record.weights else 4)
+
+
+def fewer_risks(had: Sequence[Route], has: Sequence[Sequence[Route]]) -> bool:
+    """Tell whether routes meet fewer hazards, or may meet fewer, than one did, and more on no target; by target."""
+    before = [risks(route) for route in had]
+    now: list[set[str]] = [set().union(*map(risks, routes)) for routes in has]
+    return now != before and all(new <= old for new, old in zip(now, before, strict=True))
 
 
 def _by_label(records: Iterable[LoweredLayer]) -> dict[str, list[LoweredLayer]]:

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-from onnxlint_cmsis.fixers.planning.fits.zero_taps import shift_sizes
+from onnxlint_cmsis.fixers.planning.fits.shifted_taps import MOST_SHIFTED_TAPS, shifted
 from onnxlint_cmsis.fixers.repairs.zero_taps import surround
 from onnxlint_cmsis.ground.errors import NotAppliedError
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
-    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-
-
-MOST_SHIFTED_TAPS = 16
-"""Rows of zeros that are added at most."""
-
-
-class ShiftedTaps(NamedTuple):
-    """Other weights with the same sums."""
-
-    rows: int
-    """Rows of zeros before the weights; negative for rows that are cut off."""
-    columns: int
-    """Columns of zeros behind them."""
-    call: KernelCall
-    """The call with them."""
 
 
 def apply_shifted_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
@@ -40,9 +22,7 @@ def apply_shifted_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     past the output. Zeros behind the weights make its row buffer long enough. Where the padding exceeds what the input
     spreads to, the first rows of the weights meet no input, and are cut off with as much padding.
     """
-    if record.layer is None:
-        raise NotAppliedError(f"{record.node.label} is no layer")
-    taps = next((shift for shift in shifted(record.layer.call) if edit.clean(shift.call)), None)
+    taps = next((shift for shift in shifted(record) if edit.clean(shift.call)), None)
     if taps is None:
         raise NotAppliedError(f"no weights with up to {MOST_SHIFTED_TAPS} more rows are computed rightly")
     node, call = record.node, taps.call
@@ -59,23 +39,3 @@ def apply_shifted_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     if taps.columns:
         words.append(f"gets {taps.columns} columns of zeros behind its weights")
     return RepairMade(f"{', '.join(words)}, and pads={pads}", (node.outputs[0],))
-
-
-def shifted(call: KernelCall) -> Iterator[ShiftedTaps]:
-    """Weights with the same sums, those with the fewest products first."""
-    sizes = shift_sizes(call)
-    if sizes is None:
-        return
-    unread = sizes.padding - (sizes.rows - 1) * sizes.stride
-    wider = max(0, sizes.stride_w - sizes.width)
-    cuts = [-min(unread, sizes.height - 1)] if unread > 0 else []
-    for rows in (*cuts, *range(MOST_SHIFTED_TAPS + 1)):
-        for columns in dict.fromkeys((0, wider)):
-            if rows or columns:
-                height, width = call.filter_dims.h or 0, call.filter_dims.w or 0
-                moved = call._replace(
-                    filter_dims=call.filter_dims._replace(h=height + rows, w=width + columns),
-                    padding=call.padding._replace(h=(call.padding.h or 0) + rows),
-                    pad_after=call.pad_after._replace(w=(call.pad_after.w or 0) + columns),
-                )
-                yield ShiftedTaps(rows, columns, moved)

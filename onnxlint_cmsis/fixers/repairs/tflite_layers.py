@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.constants import bias_slot
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-from onnxlint_cmsis.fixers.repairs.wider_window import WIDEST_WINDOW, wider
+from onnxlint_cmsis.fixers.planning.fits.wider_window import WIDEST_WINDOW, wider
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -29,17 +29,8 @@ def add_bias(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
 
 
 def widen(edit: TfliteGraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put columns of zeros around the weights, and leave the padding to the operator's option.
-
-    SAME is half before and half after, as it is for every window that is tried; VALID fits one without padding.
-    """
-    if record.layer is None:
-        raise NotAppliedError(f"{record.node.label} is no layer")
-    same = record.node.text("padding") == "SAME"
-    fitting = (
-        window for window in wider(record.layer.call) if same or not (window.call.padding.w or window.call.pad_after.w)
-    )
-    window = next((candidate for candidate in fitting if edit.clean(candidate.call)), None)
+    """Put columns of zeros around the weights, and leave the padding to the operator's option."""
+    window = next((candidate for candidate in wider(record) if edit.clean(candidate.call)), None)
     if window is None:
         raise NotAppliedError(f"no window of up to {WIDEST_WINDOW} more columns is computed rightly")
     weights = operator_of(record.node).roles.second

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.runtimes.tflite_padding import behind_pad
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -69,10 +72,18 @@ REPAIRED_BY_PAD = (
     "dw-s4-opt-window-outside",
 )
 """Kernels that know no padding after, none beyond their window, or none of rows."""
+
+
+def _padded(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        yield behind_pad(record.layer.call)
+
+
 EXPLICIT_PAD = RepairRow(
     name="explicit-pad",
     what="pads in a Pad node in front of the layer",
     hazards=frozenset(REPAIRED_BY_PAD),
     price="a padded copy of the input",
     refusal=refusal_of_explicit_pad,
+    calls=_padded,
 )

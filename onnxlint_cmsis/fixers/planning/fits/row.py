@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -42,6 +43,10 @@ class RepairRow(NamedTuple):
     """Whether it changes types, so that it is proven with ONNX Runtime's optimisers off."""
     exact: bool = True
     """Whether the results stay the same; if not, it is done with --unsafe-fixes alone."""
+    calls: Callable[[LoweredLayer], Iterator[KernelCall]] | None = None
+    """Calls that do the layer's work, or equal parts of it, after the repair, the best first; with `hazards`."""
+    clean: bool = False
+    """Whether it takes the first of the calls that meets no known hazard, and none that meets some."""
 
 
 class RepairMade(NamedTuple):

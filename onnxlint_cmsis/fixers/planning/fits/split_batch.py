@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.fits.split_groups import layer_nodes
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph
 
@@ -29,10 +31,17 @@ def refusal_of_split_batch(graph: Graph, record: LoweredLayer) -> str:
     return f"{wrong.label} is in a subgraph" if wrong is not None else ""
 
 
+def _one_image(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        call = record.layer.call
+        yield call._replace(input_dims=call.input_dims._replace(n=1), output_dims=call.output_dims._replace(n=1))
+
+
 SPLIT_BATCH = RepairRow(
     name="split-batch",
     what="makes one pool per image of one over a batch, between Slices and a Concat",
     hazards=frozenset({"avgpool-one-image", "avgpool-s16-one-image", "max-pool-one-image", "max-pool-s16-one-image"}),
     price="a call and copies for each image",
     refusal=refusal_of_split_batch,
+    calls=_one_image,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
@@ -14,6 +14,7 @@ from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.normalization import BATCH_NORMALIZATION
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -131,10 +132,24 @@ REPAIRED_BY_SPLIT = (
     "conv-grouped-1xn-scratch",
 )
 """Releases that compute groups wrongly or not at all."""
+
+
+def _one_group(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        call, groups = record.layer.call, record.layer.groups
+        outputs = (call.output_dims.c or 0) // groups
+        yield call._replace(
+            input_dims=call.input_dims._replace(c=(call.input_dims.c or 0) // groups),
+            filter_dims=call.filter_dims._replace(n=outputs),
+            output_dims=call.output_dims._replace(c=outputs),
+        )
+
+
 SPLIT_GROUPS = RepairRow(
     name="split-groups",
     what="makes one convolution per group of a grouped one, between Slices and a Concat",
     hazards=frozenset(REPAIRED_BY_SPLIT),
     price="a call and copies for each group",
     refusal=refusal_of_split_groups,
+    calls=_one_group,
 )

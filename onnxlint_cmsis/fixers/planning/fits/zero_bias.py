@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph
 
@@ -20,6 +22,11 @@ def refusal_of_zero_bias(graph: Graph, record: LoweredLayer) -> str:
     return "it has a bias" if slot.tensor else ""
 
 
+def _biased(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        yield record.layer.call._replace(bias=True)
+
+
 ZERO_BIAS = RepairRow(
     name="zero-bias",
     what="gives the layer a bias of zeros",
@@ -27,4 +34,5 @@ ZERO_BIAS = RepairRow(
     price="4 bytes and an addition for each output channel",
     free=True,
     refusal=refusal_of_zero_bias,
+    calls=_biased,
 )

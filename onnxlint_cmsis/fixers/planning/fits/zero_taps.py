@@ -1,12 +1,14 @@
-"""Rows and columns of zeros around or between the weights."""
+"""Rows and columns of zeros around or between the weights, as many as an attribute says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Pair
+from onnxlint_cmsis.model.windows import reach
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import KernelCall
@@ -28,58 +30,19 @@ def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str:
     return ""
 
 
-def refusal_of_shifted_taps(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer's weights cannot be shifted."""
-    node = record.node
-    if record.layer is None or shift_sizes(record.layer.call) is None:
-        return "its sizes or padding are not known"
-    if len(graph.shape(node.outputs[0]) or ()) != 4:
-        return "it has no rows"
-    if node.ints("output_shape") or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
-        return "its padding follows from the size of its output"
-    return refusal_of_weights(graph, record)
-
-
-class ShiftSizes(NamedTuple):
-    """Sizes of a transposed convolution that its padding and weights follow from; all are known."""
-
-    rows: int
-    height: int
-    width: int
-    stride: int
-    stride_w: int
-    padding: int
-
-
-def shift_sizes(call: KernelCall) -> ShiftSizes | None:
-    """Sizes of a transposed convolution; None where one is not known."""
-    sizes = (call.input_dims.h, *call.filter_dims[1:3], call.stride.h, call.stride.w, call.padding.h)
-    known = [size for size in (*sizes, *call.padding, *call.pad_after) if size is not None]
-    return ShiftSizes(*known[: len(sizes)]) if len(known) == len(sizes) + 4 else None
-
-
-REPAIRED_BY_SHIFT = (
-    "tconv-padding-not-in-strides",
-    "tconv-rows-past-output",
-    "tconv-rows-past-output-main",
-    "tconv-padding-above-input",
-    "tconv-scratch-too-small",
-)
-"""Geometries that the direct kernel computes wrongly or runs past a buffer with."""
-SHIFTED_TAPS = RepairRow(
-    name="shifted-taps",
-    what="puts rows or columns of zeros around the weights of a transposed convolution, with padding to match",
-    hazards=frozenset(REPAIRED_BY_SHIFT),
-    price="their products",
-    refusal=refusal_of_shifted_taps,
-)
-
-
 def refusal_of_spread_taps(graph: Graph, record: LoweredLayer) -> str:
     """Why the dilation cannot go into the weights."""
     if not any(step > 1 for step in record.node.ints("dilations")):
         return "it is not dilated"
     return refusal_of_weights(graph, record)
+
+
+def _spread(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        call = record.layer.call
+        sizes = zip(call.filter_dims[1:3], call.dilation, strict=True)
+        height, width = (None if None in (size, step) else reach(size or 0, step or 0) for size, step in sizes)
+        yield call._replace(filter_dims=call.filter_dims._replace(h=height, w=width), dilation=Pair(1, 1))
 
 
 SPREAD_TAPS = RepairRow(
@@ -88,42 +51,7 @@ SPREAD_TAPS = RepairRow(
     hazards=frozenset({"conv-dilation-ignored"}),
     price="their products",
     refusal=refusal_of_spread_taps,
-)
-
-
-def refusal_of_wider_window(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer's window cannot be wider."""
-    if record.folded:
-        return f"its padding is that of {', '.join(record.folded)}"
-    if record.layer is None or window_sizes(record.layer.call) is None:
-        return "its width or padding is not known"
-    if record.layer.call.dilation.w != 1:
-        return "it is dilated"
-    return refusal_of_weights(graph, record)
-
-
-def window_sizes(call: KernelCall) -> tuple[int, int, int, int, int] | None:
-    """Width of input, window and output, stride and padding before; None where one is not known."""
-    sizes = (call.input_dims.w, call.filter_dims.w, call.output_dims.w, call.stride.w, call.padding.w)
-    known = [size for size in (*sizes, *call.padding, *call.pad_after) if size is not None]
-    return (known[0], known[1], known[2], known[3], known[4]) if len(known) == len(sizes) + 4 else None
-
-
-REPAIRED_BY_WIDTH = (
-    "conv-1xn-geometry-refused",
-    "conv-1xn-narrow-output-refused",
-    "conv-1xn-wrong-values",
-    "conv-1xn-reads-past-input",
-    "conv-1xn-s4-geometry-refused",
-    "conv-1xn-s4-narrow-output-refused",
-)
-"""Geometries that the 1xN kernels on MVE refuse or compute wrongly."""
-WIDER_WINDOW = RepairRow(
-    name="wider-window",
-    what="puts columns of zeros around the weights of a 1xN convolution, with padding to match",
-    hazards=frozenset(REPAIRED_BY_WIDTH),
-    price="their products",
-    refusal=refusal_of_wider_window,
+    calls=_spread,
 )
 
 
@@ -137,27 +65,29 @@ def refusal_of_output_padding(graph: Graph, record: LoweredLayer) -> str:
     return refusal_of_weights(graph, record)
 
 
+def _behind(record: LoweredLayer) -> Iterator[KernelCall]:
+    if record.layer is not None:
+        call, extra = record.layer.call, record.node.ints("output_padding")
+        for axis, more in zip("hw"[2 - len(extra) :], extra, strict=True):
+            call = more_behind(call, axis, more)
+        yield call
+
+
+def more_behind(call: KernelCall, axis: str, count: int) -> KernelCall:
+    """Return the call with so many more taps, and as much more padding, behind the window along `h` or `w`."""
+    taps, after = getattr(call.filter_dims, axis) or 0, getattr(call.pad_after, axis) or 0
+    step = getattr(call.dilation, axis) or 1
+    return call._replace(
+        filter_dims=call.filter_dims._replace(**{axis: taps + count}),
+        pad_after=call.pad_after._replace(**{axis: after + count * step}),
+    )
+
+
 OUTPUT_PADDING = RepairRow(
     name="output-padding",
     what="takes output_padding into the weights of a transposed convolution as rows and columns of zeros",
     hazards=frozenset({"tconv-output-past-rows"}),
     price="their products",
     refusal=refusal_of_output_padding,
-)
-
-
-def refusal_of_more_columns(graph: Graph, record: LoweredLayer) -> str:
-    """Why the layer's window cannot be wider."""
-    if record.folded:
-        return f"its padding is that of {', '.join(record.folded)}"
-    sizes = (*record.layer.call.padding, *record.layer.call.pad_after) if record.layer else (None,)
-    return "its padding is not known" if None in sizes else refusal_of_weights(graph, record)
-
-
-MORE_COLUMNS = RepairRow(
-    name="more-columns",
-    what="puts columns of zeros behind the weights of an int16 convolution, with padding to match",
-    hazards=frozenset({"conv-s16-odd-channel-columns"}),
-    price="their products",
-    refusal=refusal_of_more_columns,
+    calls=_behind,
 )
