@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from onnxlint_cmsis.timing.cores import CORES, ERROR_OF_OTHERS, OTHER, Core
@@ -12,26 +15,41 @@ from onnxlint_cmsis.timing.fit import ERROR_OF_TOTAL
 from onnxlint_cmsis.timing.memories import MEMORIES
 from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER
 
-FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "silicon_times.json"
+DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 
 HEAD = """# How long will it take?
 
-`--clock 120MHz` adds a predicted time of one run to linting, `layers`, `compare`, `widths`, `report` and `scan`. It
-needs to know where weights and activations lie:
+Name the clock, and where weights and activations lie:
 
 ```sh
-onnxlint-cmsis model.tflite --target cortex-m55 --clock 250MHz --weights-in mram --arena-in tcm
+onnxlint-cmsis layers model.tflite --target cortex-m55 --clock 250MHz --weights-in mram --arena-in tcm
 onnxlint-cmsis model.tflite --board nucleo-l4r5zi
 ```
 
-`--weights-in` and `--arena-in` take `tcm`, `sram`, `flash`, `mram`, `xip`, or the cycles of a line of 32 bytes. A board
-of [`--board`](config.md#boards) brings its clock and both memories. Without them the range covers all that the CPU is
-usually built with, and the text says so. Where both are known and the range is within {number} %, the time is one
-number with its error, `51 ms ± 12 %`; otherwise it is a range. JSON and SARIF have it as `time`.
+You get the time of one run, with its error, and that of each layer: `51 ms ± 12 %`. Where the error is above
+{number} %, or a memory is not known, it is a range, and the text says which setting narrows it. Where nothing is known
+there is no time, and the text says why.
+
+| you know | you get |
+|---|---|
+| clock | a range over the memories that the CPU is usually built with |
+| clock and both memories, or a board of [`--board`](config.md#boards) | a number with its error, or a narrower range |
+| [one measurement](#how-do-i-calibrate-it-with-my-own-board) | the same for every other model on your board |
+
+`--weights-in` and `--arena-in` take `tcm`, `sram`, `flash`, `mram`, `xip`, or the cycles of a line of 32 bytes.
+{firmware}
+
+* Linting, `layers`, `report` and `compare` show the time of the model and of each layer; JSON and SARIF have both as
+  `time`. `layers` and `report` also say what takes it: `63 % CMSIS-NN, 31 % reading weights from mram, 6 % the runtime;
+  --weights-in tcm would save about 16 ms`. From a quarter on, that is the note [CNN606](rules/CNN606.md).
+* `widths` shows for each channel count the change in instructions and in milliseconds.
+* `--fix` takes no size that saves instructions and takes more predicted cycles. Where the memory of weights is not
+  known, more outputs of dense layers on CPUs with MVE have to save a tenth of their instructions.
 
 ## What does a number rest on?
 
-Nothing was measured on silicon here. Cycles are a sum, over all layers of a model, of
+Nothing was measured on silicon here: all figures are fitted to public measurements. Cycles are a sum, over all layers
+of a model, of
 
 * the [predicted instructions](cost.md) x the factor of the kernel on that CPU,
 * lines of weights x cycles of a line where the weights lie,
@@ -45,7 +63,8 @@ Cycles for each instruction hardly depend on a layer's shape, so that a few fact
 """
 
 MEMORY_HEAD = """
-The error is that of measured layers; for sums, products, softmax and reference code it is at least {others} %.
+The error is that of measured layers. It is at least {others} % for sums, products, softmax, reference code and s4. None
+of the measurements is of CMSIS-NN's float kernels, so that these have no time.
 
 A line of 32 bytes that no cache holds takes:
 
@@ -59,43 +78,71 @@ CPU: there is no time then, and the reason says so.
 
 ## How well does it hold?
 
-Of {rows} public measurements {predicted} can be predicted, and {held} of these lie within their range. The factors of
-Cortex-M4 come from its table of cycles and the nets of MLPerf Tiny. Of the {cube} rows of
-[Black3rror/Benchmarking](https://github.com/Black3rror/Benchmarking) only the smallest nets took part, for what the
-runtime costs; {cube_held} of them lie within. Those of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's
-layers. The factors of Cortex-M0+, M7, M33 and M85 were set with the rows that
-the table has: for these it shows how well they fit, and is no test. [All measurements](silicon.md) has each row with
-its prediction, or why there is none.
+Of {rows} public measurements {predicted} can be predicted, and {held} of these lie within their range. [All
+measurements](silicon.md) has each row with its prediction, or why there is none.
 
-| CPU | rows | within the range | worst |
-|---|---|---|---|
+| CPU | rows | within the range | half the range, in the median | worst |
+|---|---|---|---|---|
+{by_cpu}
+Most of these rows took part in setting the figures, so that the table shows how well they fit, and is no test. The
+factors of Cortex-M4 come from its table of cycles and the nets of MLPerf Tiny; of the {cube} rows of
+[Black3rror/Benchmarking](https://github.com/Black3rror/Benchmarking) only the smallest nets took part, and {cube_held}
+lie within. The factors of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's layers.
+
+**A board that took no part.** Here one board is left out and the factors are scaled to the other boards of its CPU,
+in the proportions and with the errors and memories of the tables:
+
+| CPU | board left out | rows | within the range | half the range, in the median |
+|---|---|---|---|---|
+{left_out}
+{left_held} of {left_rows} rows lie within. On another board than those of the tables expect that, not nine of ten: one
+measurement on your own board is worth more than any figure here.
 """
 
 END = """
 ## How do I calibrate it with my own board?
 
-Log one model with a profiler, in cycles or milliseconds, and fit what it says. The file then serves every other model
-on that board:
+It takes one model and five minutes:
 
-```sh
-onnxlint-cmsis layers kws.tflite --target cortex-m55 --clock 250MHz --measured log.csv --write-timing board.json
-onnxlint-cmsis other.tflite --target cortex-m55 --clock 250MHz --config timing=board.json
-```
+1. Run a model on the board with a profiler. `--measured` takes what TensorFlow Lite Micro's profiler, ExecuTorch's
+   Inspector, heliaPROFILER and ST Edge AI print, in cycles or milliseconds. Times of layers say more than a total.
+2. Fit it, with the clock of the board:
+
+   ```sh
+   onnxlint-cmsis layers kws.tflite --target cortex-m55 --clock 250MHz --measured log.csv --write-timing board.json
+   ```
+
+3. Use the file for every other model on that board:
+
+   ```sh
+   onnxlint-cmsis other.tflite --target cortex-m55 --clock 250MHz --config timing=board.json
+   ```
 
 Four numbers are fitted to the layers: a scale, the cycles of a line of weights and of activations, and those of an
-operator. The error is that of nine in ten of the layers. A log of totals alone gives the scale, with an error of
-{total} %: on seven boards of the table nine in ten nets lie within it where another net gave the scale. `--measured`
-takes what TensorFlow Lite Micro's profiler, ExecuTorch's Inspector, heliaPROFILER and ST Edge AI print.
+operator. A number that the layers cannot tell is that of the tables: name `--weights-in` and `--arena-in` then. The
+error is that of nine in ten of the layers. A log of totals alone gives the scale, with an error of {total} %.
 
+With another log of the same board the text says whether it agrees: `net.tflite, log.csv says 320 ms for what the log
+measured as 481 ms: -33 %, more than the ±5 % that it promised`. The two are then of different builds, boards or
+memories.
+
+How well one net says the others of its board, by the public measurements; each net is asked once for every other:
+
+| CPU | board and build | asked | within the promise | off in the median | off in nine of ten |
+|---|---|---|---|---|---|
+{calibrated}
 ## What does it not cover?
 
 * Other compilers and options: -Os takes 1.3 to 1.6 times on Cortex-M4. Wait states, interrupts, and code that runs from
   a slow memory are in no factor.
 * Firmware moves more than any of this explains: the same chip, clock and nets take 5 to 28 % longer in one build than
   in another. Below ±15 % only a measurement on your own firmware helps.
-* Layers of unknown cost are left out: "predicted at least", with their number.
-* Other CPUs, and builds with `+nodsp` or `+nomve`, have no time.
+* Layers of unknown time are left out: "predicted at least", with their number.
+* Other CPUs, and builds with `+nodsp` or `+nomve`, have no time. No source gives energy.
 """
+
+FIRMWARE = ""
+"""What an image says of memory."""
 
 ROWS_HEAD = """# All measurements
 
@@ -109,10 +156,15 @@ prediction. A row outside of its range is marked with !.
 """
 
 
+def records(name: str) -> list[dict[str, Any]]:
+    """Rows of a file of tests/data that a program of lab/ makes."""
+    rows: list[dict[str, Any]] = json.loads((DATA / name).read_text())
+    return rows
+
+
 def measurements() -> list[dict[str, Any]]:
     """All rows, in the order of the table of sources."""
-    rows: list[dict[str, Any]] = json.loads(FILE.read_text())
-    return rows
+    return records("silicon_times.json")
 
 
 def held(row: dict[str, Any]) -> bool:
@@ -129,8 +181,7 @@ def off(row: dict[str, Any]) -> float:
 
 def cycles_page() -> str:
     """The page on predicted time."""
-    kinds = [kind for kind in CORES[0].factors if kind != OTHER]
-    kinds = [*dict.fromkeys([*CORES[1].factors, *kinds])]
+    kinds = [*dict.fromkeys(kind for core in CORES for kind in core.factors if kind != OTHER), OTHER]
     overhead = OVERHEADS["tflm"]
     head = HEAD.format(
         number=round(100 * ONE_NUMBER),
@@ -138,8 +189,9 @@ def cycles_page() -> str:
         run=f"{overhead.run[0]:,} to {overhead.run[1]:,}",
         kinds=" | ".join(kinds),
         rule="---|" * len(kinds),
+        firmware=FIRMWARE,
     )
-    factors = "".join(map(_factors, CORES))
+    factors = "".join(_factors(core, kinds) for core in CORES)
     memory_head = MEMORY_HEAD.format(others=round(100 * ERROR_OF_OTHERS))
     memories = "".join(
         f"| {row.cpu} | {row.name} | {row.least:,} to {row.most:,} | {row.source} |\n" for row in MEMORIES
@@ -147,15 +199,20 @@ def cycles_page() -> str:
     rows = measurements()
     predicted = [row for row in rows if row["predicted_ms"]]
     cube = [row for row in predicted if "Black3rror" in row["source"]]
+    left = records("left_out.json")
     tail = TAIL.format(
         rows=len(rows),
         predicted=len(predicted),
         held=sum(map(held, predicted)),
+        by_cpu="".join(_of_cpu(core.cpu, predicted) for core in CORES),
         cube=len(cube),
         cube_held=sum(map(held, cube)),
+        left_out="".join(map(_left_out, left)),
+        left_held=sum(record["held"] for record in left),
+        left_rows=sum(record["rows"] for record in left),
     )
-    by_cpu = "".join(_of_cpu(core.cpu, predicted) for core in CORES)
-    return f"{head}{factors}{memory_head}{memories}{tail}{by_cpu}{END.format(total=round(100 * ERROR_OF_TOTAL))}"
+    end = END.format(total=round(100 * ERROR_OF_TOTAL), calibrated="".join(_calibrated()))
+    return f"{head}{factors}{memory_head}{memories}{tail}{end}"
 
 
 def silicon_page() -> str:
@@ -163,15 +220,35 @@ def silicon_page() -> str:
     return ROWS_HEAD + "".join(map(_row, measurements()))
 
 
-def _factors(core: Core) -> str:
-    numbers = " | ".join(f"{factor:.2f}" for factor in core.factors.values())
+def _factors(core: Core, kinds: list[str]) -> str:
+    numbers = " | ".join(f"{core.factors[kind]:.2f}" if kind in core.factors else "as other" for kind in kinds)
     return f"| {core.cpu} | {numbers} | ±{100 * core.error:.0f} % |\n"
 
 
 def _of_cpu(cpu: str, predicted: list[dict[str, Any]]) -> str:
     rows = [row for row in predicted if row["cpu"] == cpu]
     worst = max(rows, key=lambda row: abs(off(row)))
-    return f"| {cpu} | {len(rows)} | {sum(map(held, rows))} | {100 * off(worst):+.0f} %: {worst['what']} |\n"
+    width = median((high - low) / (high + low) for low, high in (row["predicted_ms"] for row in rows))
+    last = f"{100 * off(worst):+.0f} %: {worst['what']}"
+    return f"| {cpu} | {len(rows)} | {sum(map(held, rows))} | ±{100 * width:.0f} % | {last} |\n"
+
+
+def _left_out(record: dict[str, Any]) -> str:
+    counts = f"{record['rows']} | {record['held']} | ±{100 * record['width']:.0f} %"
+    return f"| {record['cpu']} | {record['board']} | {counts} |\n"
+
+
+def _calibrated() -> Iterator[str]:
+    """A row for each board and build whose nets were asked for each other."""
+    boards: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records("calibrated_times.json"):
+        if "said_ms" in record:
+            boards.setdefault((record["cpu"], f"{record['board']}, {record['built']}"), []).append(record)
+    for (cpu, board), answers in boards.items():
+        errors = [abs(record["said_ms"] / record["measured_ms"] - 1) for record in answers]
+        kept = sum(error <= record["promised"] for error, record in zip(errors, answers, strict=True))
+        most = sorted(errors)[ceil(0.9 * len(errors)) - 1]
+        yield f"| {cpu} | {board} | {len(answers)} | {kept} | {100 * median(errors):.0f} % | {100 * most:.0f} % |\n"
 
 
 def _row(row: dict[str, Any]) -> str:

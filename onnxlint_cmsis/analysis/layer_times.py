@@ -42,7 +42,7 @@ def model_times(
     device = device_of(model, target)
     if device is None:
         return Times()
-    from onnxlint_cmsis.timing.predicted_time import layer_time, predicted_time
+    from onnxlint_cmsis.timing.predicted_time import NO_COST, layer_time, predicted_time
 
     works = [
         *((record.node, layer_work(model, record, target, Outcome.CMSIS_NN)) for record in kernels),
@@ -50,10 +50,23 @@ def model_times(
     ]
     works.sort(key=lambda pair: pair[0].index)
     known = [(node.label, work) for node, work in works if work is not None]
+    floats = sum(
+        unmeasured(record) and model.cost(record, target, Outcome.CMSIS_NN).ends is not None for record in kernels
+    )
     copies = [work for copy in model.copies if (work := copy_work(model, copy, target))]
-    time = predicted_time(device, [*(work for _, work in known), *copies], unknown)
+    time = predicted_time(device, [*(work for _, work in known), *copies], unknown + floats)
+    if floats and not known and time.reason == NO_COST:
+        time = time._replace(reason=NO_FLOATS)
     layers = () if time.reason else tuple((label, layer_time(device, work)) for label, work in known)
     return Times(time, layers)
+
+
+NO_FLOATS = "no public measurement of CMSIS-NN's float kernels"
+
+
+def unmeasured(record: LoweredLayer) -> bool:
+    """Whether CMSIS-NN computes the layer in float: no source has cycles of such a kernel."""
+    return record.call is not None and record.call.floating is not None
 
 
 def time_of_layer(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> PredictedTime | None:
@@ -93,13 +106,13 @@ def device_of(model: ModelAnalysis, target: Target) -> Device | None:
 
 
 def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerWork | None:
-    """What a layer with this verdict does in a run; None where its cost is not known."""
+    """What a layer with this verdict does in a run; None where its cost is not known, or its kernel not measured."""
     from onnxlint_cmsis.timing.cores import OTHER, core_of, kind_of
     from onnxlint_cmsis.timing.fetches import Fetches, fetches
     from onnxlint_cmsis.timing.work import LayerWork
 
     ends, core = model.cost(record, target, verdict).ends, core_of(target.cpu)
-    if ends is None:
+    if ends is None or (verdict is Outcome.CMSIS_NN and unmeasured(record)):
         return None
     operator = operator_of(record.node)
     converts = operator.elements in CONVERTED or operator is TRANSPOSE

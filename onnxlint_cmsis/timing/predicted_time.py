@@ -41,7 +41,7 @@ class PredictedTime(NamedTuple):
     layers: int = 0
     """Layers of known cost."""
     left_out: int = 0
-    """Layers of unknown cost, which the range leaves out."""
+    """Layers of unknown time, which the range leaves out."""
     sources: tuple[str, ...] = ()
     """Addresses of what was measured."""
     reason: str = ""
@@ -127,7 +127,7 @@ class PredictedTime(NamedTuple):
     def basis(self) -> str:
         """Clock, layers left out, memories, and which setting narrows the range."""
         layers = "1 layer" if self.left_out == 1 else f"{self.left_out:,} layers"
-        without = f" without {layers} of unknown cost" if self.left_out else ""
+        without = f" without {layers} of unknown time" if self.left_out else ""
         if self.calibrated:
             return f"at {clock_text(self.clock)}{without} (calibrated with {self.calibrated})"
         shown = "weights/arena in " + " or ".join(map("/".join, self.memories))

@@ -183,6 +183,20 @@ TWO_LAYERS = """
 """
 
 
+def test_float_kernels_have_no_time_since_none_was_measured(tmp_path, capsys):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(text(TWO_LAYERS).SerializeToString())
+    words = ["layers", "--isolated", "--target", "cortex-m4", "--assume", "f32", "--clock", "1MHz", str(path)]
+    assert main(words) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "predicted instructions (not cycles)" in out
+    assert "time: no prediction: no public measurement of CMSIS-NN's float kernels" in out
+    assert main([*words, "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["totals"][0]["time"]["predicted_ms"] is None
+    assert not [layer for layer in report["layers"] if "time" in layer]
+
+
 def test_json_of_widths_has_a_range_for_every_width(tmp_path, capsys):
     path = tmp_path / "net.onnx"
     path.write_bytes(text(TWO_LAYERS).SerializeToString())

@@ -52,6 +52,10 @@ def test_a_given_memory_stands_in_every_placement():
         ("arm_fully_connected_s8", "dense"),
         ("arm_max_pool_s8", "max pool"),
         ("arm_avgpool_s16", "average pool"),
+        ("arm_convolve_even_s4", "convolution s4"),
+        ("arm_convolve_1_x_n_s4", "convolution s4"),
+        ("arm_depthwise_conv_s4_opt", "depthwise"),
+        ("arm_fully_connected_s4", "dense s4"),
         ("arm_softmax_s8", "other"),
     ],
 )

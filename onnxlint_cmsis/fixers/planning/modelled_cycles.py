@@ -73,7 +73,8 @@ def _cycles(device: Device | None, site: Site, column: Column, channels: tuple[N
     if device is None or core is None:
         return np.zeros((0, counts))
     cycles = np.full((len(_placed(device)), counts), 0.0 if site.layer.once else np.nan)
-    for number, taken in enumerate(() if site.layer.once else column.routes):
+    unmeasured = site.layer.once or site.layer.call.floating is not None
+    for number, taken in enumerate(() if unmeasured else column.routes):
         there = column.known & (column.which == number)
         if there.any():
             retired = column.instructions[there]
