@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fit_later_costs import differs
-from measure_float import MeasuredCall, calls, measured_numbers
+from float_calls import MeasuredCall, calls
+from measure_float import measured_numbers
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FLOAT_CPUS, FOLDER, FUSED, float_build
 from onnxlint_cmsis.cmsis_nn.float.loops import ALONE, FULL, UNBIASED, ZERO, deciding, float_counts
 from onnxlint_cmsis.cmsis_nn.library import route

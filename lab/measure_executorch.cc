@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <executorch/runtime/kernel/kernel_includes.h>
+#include "newlib_start.h"
 using namespace executorch::aten;
 using executorch::runtime::KernelRuntimeContext;
 using Orders = executorch::aten::OptionalArrayRef<int64_t>;
@@ -96,22 +97,6 @@ int main() {
   return 0;
 }
 extern "C" {
-void* __dso_handle;
-extern uint32_t data_start, data_end, data_load, bss_start, bss_end, stack_top;
-extern void (*first_constructor[])(), (*last_constructor[])();
-void initialise_monitor_handles();
-void _init() {}
-void _fini() {}
-void Fault() { _Exit(3); }
-void Reset() {
-  *reinterpret_cast<volatile uint32_t*>(0xE000ED88) |= 0xF00000;
-  __asm volatile("dsb\nisb");
-  memcpy(&data_start, &data_load, (char*)&data_end - (char*)&data_start);
-  memset(&bss_start, 0, (char*)&bss_end - (char*)&bss_start);
-  for (auto make = first_constructor; make < last_constructor; ++make) (*make)();
-  initialise_monitor_handles();
-  exit(main());
-}
 void et_pal_init() {}
 [[noreturn]] void et_pal_abort() { _Exit(4); }
 et_timestamp_t et_pal_current_ticks() { return 0; }
@@ -121,5 +106,3 @@ et_tick_ratio_t et_pal_ticks_to_ns_multiplier() { return {1, 1}; }
 void* et_pal_allocate(size_t) { return nullptr; }
 void et_pal_free(void*) {}
 }
-__attribute__((section(".vectors"), used)) const void* vectors[] = {
-    &stack_top, (void*)Reset, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault};

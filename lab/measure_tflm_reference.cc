@@ -7,7 +7,7 @@
 #include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 #include "tensorflow/lite/micro/micro_profiler_interface.h"
 #include "tensorflow/lite/schema/schema_generated.h"
-extern "C" { void* __dso_handle; }
+#include "newlib_start.h"
 extern "C" __attribute__((noinline)) void mark() { __asm volatile(""); }
 struct Marks : tflite::MicroProfilerInterface {
   uint32_t BeginEvent(const char*) override { mark(); return 0; }
@@ -48,24 +48,7 @@ int main() {
   return 0;
 }
 extern "C" {
-extern uint32_t data_start, data_end, data_load, bss_start, bss_end, stack_top;
-extern void (*first_constructor[])(), (*last_constructor[])();
-void initialise_monitor_handles();
-void _init() {}
-void _fini() {}
-void Fault() { _Exit(3); }
-void Reset() {
-  *reinterpret_cast<volatile uint32_t*>(0xE000ED88) |= 0xF00000;
-  __asm volatile("dsb\nisb");
-  memcpy(&data_start, &data_load, (char*)&data_end - (char*)&data_start);
-  memset(&bss_start, 0, (char*)&bss_end - (char*)&bss_start);
-  for (auto make = first_constructor; make < last_constructor; ++make) (*make)();
-  initialise_monitor_handles();
-  exit(main());
-}
 void DebugLog(const char* format, va_list values) { vprintf(format, values); }
 int DebugVsnprintf(char* to, size_t size, const char* format, va_list v) { return vsnprintf(to, size, format, v); }
 }
 namespace tflite { uint32_t ticks_per_second() { return 1; } uint32_t GetCurrentTimeTicks() { return 0; } }
-__attribute__((section(".vectors"), used)) const void* vectors[] = {
-    &stack_top, (void*)Reset, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault};

@@ -2,6 +2,7 @@
 // A call that faults or does not end is left; the next one follows.
 #include "arm_nnfunctions.h"
 #include "arm_nnsupportfunctions.h"
+#include "semihosting.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -45,14 +46,6 @@ __attribute__((naked)) static void tick(void)
 __attribute__((section(".vectors"), used)) void *vectors[16] = {
     &stack_top, start, fault, fault, fault, fault, fault, fault, 0, 0, 0, fault, fault, 0, fault, tick};
 
-static int32_t semihosting(int32_t operation, const void *argument)
-{
-    register int32_t r0 __asm("r0") = operation;
-    register const void *r1 __asm("r1") = argument;
-    __asm volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-    return r0;
-}
-
 static int32_t opened(const char *name, int32_t mode)
 {
     const struct {
@@ -71,13 +64,6 @@ static int32_t moved(int32_t operation, void *data, int32_t size)
         int32_t size;
     } what = {files[operation == 5], data, size};
     return size ? semihosting(operation, &what) : 0;
-}
-
-static void end(void)
-{
-    semihosting(0x18, (void *)0x20026);
-    for (;;) {
-    }
 }
 
 #define SYSTICK ((volatile uint32_t *)0xE000E010)
@@ -293,8 +279,7 @@ __attribute__((naked)) void go_on(void)
 
 void start(void)
 {
-    *(volatile uint32_t *)0xE000ED88 |= 0xF << 20; // the FPU, before a function saves its registers
-    __asm volatile("dsb; isb");
+    start_floats(); // before a function saves its registers
     memcpy(vectors_before, low_start, sizeof vectors_before);
     files[0] = opened("calls.bin", 1);
     files[1] = opened("done.bin", 5);

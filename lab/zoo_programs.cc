@@ -7,6 +7,7 @@
 #include <executorch/runtime/executor/method.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
+#include "newlib_start.h"
 using namespace executorch::runtime;
 alignas(16) static uint8_t file[1 << 20], methods[1 << 19], planned[1 << 19], temporary[1 << 17];
 static const uint8_t* next = file;
@@ -81,23 +82,3 @@ int main() {
   }
   exit(0);
 }
-extern "C" {
-void* __dso_handle;
-extern uint32_t data_start, data_end, data_load, bss_start, bss_end, stack_top;
-extern void (*first_constructor[])(), (*last_constructor[])();
-void initialise_monitor_handles();
-void _init() {}
-void _fini() {}
-void Fault() { _Exit(3); }
-void Reset() {
-  *reinterpret_cast<volatile uint32_t*>(0xE000ED88) |= 0xF00000;  // floating point on
-  __asm volatile("dsb\nisb");
-  memcpy(&data_start, &data_load, (char*)&data_end - (char*)&data_start);
-  memset(&bss_start, 0, (char*)&bss_end - (char*)&bss_start);
-  initialise_monitor_handles();
-  for (auto make = first_constructor; make < last_constructor; ++make) (*make)();
-  exit(main());
-}
-}
-__attribute__((section(".vectors"), used)) const void* vectors[] = {
-    &stack_top, (void*)Reset, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault, (void*)Fault};

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fit_float
-from measure_float import SOFTWARE, calls, measured_numbers
+from float_calls import SOFTWARE, calls
+from measure_float import measured_numbers
 from onnxlint_cmsis.cmsis_nn.library import (
     cost,
     cost_of_route,
