@@ -17,6 +17,8 @@ from non_negative import non_negative
 from onnxlint_cmsis.runtimes.tflm.reference_cost import INSTRUCTIONS, kernel_name, pair
 from onnxlint_cmsis.runtimes.tflm.reference_turns import turns_of
 
+MeasuredTurns = tuple[str, dict[str, int], list[int]]
+"""Part of a call, its turns, and the least and the most instructions."""
 SAME = 0.01
 """Share by which least and most of a kernel may differ and are one number."""
 
@@ -31,6 +33,8 @@ def fitted(rows: list[tuple[dict[str, int], float]]) -> dict[str, float]:
     return {name: round(float(number), 3) for name, number in zip(names, numbers, strict=True)}
 
 
+SINGLE = "sp"
+"""End of a build for Cortex-M7 with a floating-point unit for 32 bits alone; of most kernels it is that for 64 bits."""
 RANGE, MOST_OFF = 0.03, 0.5
 """Share from which on what the fit leaves open becomes a range, which is as much wider again, and its widest."""
 LARGEST = 15
@@ -50,38 +54,47 @@ def percentile(errors: list[float]) -> float:
     return float(np.percentile(errors, 95))
 
 
+def costs_of(rows: list[MeasuredTurns]) -> dict[str, Any]:
+    """Instructions of each turn of a kernel in one build: a number, or least and most."""
+    seen = [(turns, measured) for part, turns, measured in rows if part == "fit"]
+    least = fitted([(turns, measured[0]) for turns, measured in seen])
+    most = fitted([(turns, measured[1]) for turns, measured in seen])
+    equal = all(high - low <= SAME * high for _, (low, high) in seen)
+    costs: dict[str, Any] = {name: most[name] if equal else [least[name], most[name]] for name in most}
+    left = [error(turns, costs, measured) for turns, measured in seen]
+    off = min(max(left) + RANGE, MOST_OFF) if percentile(left) > RANGE else 0.0
+    if not off:
+        return costs
+    return {
+        name: [round(pair(cost)[0] * (1 - off), 3), round(pair(cost)[1] * (1 + off), 3)] for name, cost in costs.items()
+    }
+
+
 def main() -> None:
-    """Fit all kernels in all builds."""
-    by_kernel: dict[tuple[str, str], list[tuple[str, dict[str, int], list[int]]]] = defaultdict(list)
+    """Fit all kernels in all builds; one whose turns do not tell what it takes is left out on that core."""
+    by_kernel: dict[tuple[str, str], dict[str, list[MeasuredTurns]]] = defaultdict(lambda: defaultdict(list))
     for row in records():
         call = call_of(row)
         turns = turns_of(call)
         if turns:
             for build, measured in row["instructions"].items():
-                by_kernel[kernel_name(call), build].append((row["part"], turns, measured))
-    kernels: dict[str, Any] = defaultdict(lambda: defaultdict(dict))
+                core, _, options = build.rpartition("-")
+                by_kernel[kernel_name(call), core][options].append((row["part"], turns, measured))
+    kernels: dict[str, Any] = defaultdict(dict)
     errors: dict[str, Any] = defaultdict(dict)
-    for (kernel, build), rows in sorted(by_kernel.items()):
-        seen = [(turns, measured) for part, turns, measured in rows if part == "fit"]
-        least = fitted([(turns, measured[0]) for turns, measured in seen])
-        most = fitted([(turns, measured[1]) for turns, measured in seen])
-        equal = all(high - low <= SAME * high for _, (low, high) in seen)
-        costs: dict[str, Any] = {name: most[name] if equal else [least[name], most[name]] for name in most}
-        left = [error(turns, costs, measured) for turns, measured in seen]
-        off = min(max(left) + RANGE, MOST_OFF) if percentile(left) > RANGE else 0.0
-        if off:
-            costs = {
-                name: [round(pair(cost)[0] * (1 - off), 3), round(pair(cost)[1] * (1 + off), 3)]
-                for name, cost in costs.items()
-            }
-        core, _, options = build.rpartition("-")
-        kernels[kernel][core][options] = costs
-        apart = [error(turns, costs, measured) for part, turns, measured in rows if part == "apart"]
-        errors[kernel][build] = [round(100 * percentile(apart), 1), round(100 * max(apart), 1)]
-        if errors[kernel][build][0] > LARGEST:  # the parts that are counted do not tell what it takes
-            del kernels[kernel][core], errors[kernel][build]
-    kernels = {kernel: builds for kernel, builds in kernels.items() if builds}
-    errors = {kernel: errors[kernel] for kernel in kernels}
+    for (kernel, core), builds in sorted(by_kernel.items()):
+        costs: dict[str, dict[str, Any]] = {}
+        apart: dict[str, list[float]] = {}
+        for options, rows in sorted(builds.items()):
+            numbers = costs_of(rows)
+            if numbers == costs.get(options.removesuffix(SINGLE)):
+                continue
+            off = [error(turns, numbers, measured) for part, turns, measured in rows if part == "apart"]
+            costs[options] = numbers
+            apart[f"{core}-{options}"] = [round(100 * percentile(off), 1), round(100 * max(off), 1)]
+        if max(percent for percent, _ in apart.values()) <= LARGEST:
+            kernels[kernel][core] = costs
+            errors[kernel] |= apart
     data = {"compiler": "gcc 12.2", "kernels": kernels, "apart_error_percent": errors}
     INSTRUCTIONS.write_text(json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n")
 

@@ -239,7 +239,7 @@ def _most_table() -> str:
     return "\n".join([f"| layers | {' | '.join(heads)} |", "|---" * 5 + "|", *rows]) + "\n"
 
 
-CORES = {"cortex-m0": "Cortex-M0", "scalar": "Cortex-M3", "dsp": "Cortex-M4", "mve": "Cortex-M55"}
+CORES = {"cortex-m0": "M0", "scalar": "M3", "dsp": "M4", "cortex-m7": "M7", "mve": "M55"}
 SHORT_TYPES = {"bool": "bool", "float32": "f32", "int8": "s8", "int16": "s16", "int32": "s32", "uint8": "u8"}
 
 
@@ -251,9 +251,12 @@ def _reference_cores(kernels: dict[str, Any]) -> str:
         without = [name for core, name in CORES.items() if core not in builds]
         if without:
             types = [SHORT_TYPES[name] for name in types]
-            unknown.append(f"{op} {' to '.join(types)} on {' and '.join(without)}".replace("Cortex-", ""))
+            unknown.append(f"{op} {' to '.join(types)} on {' and '.join(without)}")
+    *cores, last = CORES.values()
     return (
-        f"Code was measured on {', '.join(CORES.values())}. M0+ has the numbers of M0; M23 has none.\n"
+        f"Code was measured on Cortex-{', '.join(cores)} and {last}. M0+ has the numbers of M0, M52 and M85\n"
+        "have those of M55. M23, M33 and M35P have none: of integers, a call takes up to 58 % less or 38 % more on M7\n"
+        "than on M4, so that no core speaks for another. M7's ranges hold its units for 32 and for 64 bits.\n"
         f"No range, as calls that no fit saw lie too far off: {'; '.join(unknown)}"
     )
 
