@@ -48,6 +48,8 @@ from onnxlint_cmsis.model.model_error import ModelError  # noqa: E402
 
 MEMORY = 2_500_000_000
 """Bytes of address space that the process may take."""
+HELD = 1_000_000_000
+"""Bytes of memory that one command may hold; a complaint beyond."""
 SECONDS = 10.0
 """Time of the processor that one command may take; a complaint beyond, and twice that ends the process."""
 CLOCK = 600
@@ -352,7 +354,7 @@ class Cost(NamedTuple):
         """What is too much; empty where nothing is."""
         if self.seconds > SECONDS:
             return f"it took {self.seconds:.1f} seconds"
-        return f"it held {self.bytes:,} bytes" if self.bytes > MEMORY else ""
+        return f"it held {self.bytes:,} bytes" if self.bytes > HELD else ""
 
     def __str__(self) -> str:
         return f"{self.seconds:.1f} s, {self.bytes / 1e6:.0f} MB"

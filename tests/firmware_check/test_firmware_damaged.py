@@ -16,7 +16,8 @@ from firmware_check import opening
 from firmware_check.cli import main
 from onnxlint_cmsis.fixers.proof import onnx_runtime
 from support import firmware_models as more
-from support import paths
+from support import paths, tflite_models
+from support.tflite_writer import write
 
 pytestmark = pytest.mark.skipif(find_spec("bakenn") is None, reason="bakenn is not installed")
 USERS = paths.SHARED / "cases" / "users"
@@ -167,3 +168,12 @@ def test_a_size_that_litert_makes_otherwise(capfd: pytest.CaptureFixture[str]) -
     told = said(capfd, USERS / "vib_int8.tflite")
     assert "LiteRT makes [2, 1, 36, 12] of " in told
     assert "and the file says [1, 1, 36, 12], for which the device has room" in told
+
+
+@pytest.mark.skipif(find_spec("ai_edge_litert") is None, reason="LiteRT is not installed")
+def test_a_name_that_litert_cannot_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tensors = [tflite_models.tensor(name, [1, 4], scale=(0.1,)) for name in ("in_x", "in_z", "out")]
+    data = write(tflite_models.one_operator("ADD", tensors, ("AddOptions", {})))
+    path = tmp_path / "named.tflite"
+    path.write_bytes(data.replace(b"in_x", b"in_\xff"))
+    assert "LiteRT does not take the model: 'utf-8' codec can't decode byte 0xff" in said(capfd, path)

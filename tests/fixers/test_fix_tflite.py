@@ -54,6 +54,17 @@ def test_a_model_in_float_is_to_be_quantized_first(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("end", ["inputs", "outputs"])
+def test_a_name_that_litert_cannot_read_is_a_reason(end: str) -> None:
+    """LiteRT leaves such a tensor out of its list."""
+    main = read_tflite("m.tflite", as_converted(0)).subgraphs[0]
+    name = main.tensors[getattr(main, end)[0]].name.encode()
+    named = linter.fixed(as_converted(0).replace(name, b"\xff" * len(name)), "m.tflite", targets=["cortex-m4"])
+    assert named.model is None
+    assert "LiteRT" in named.result.reason
+    assert "can't decode byte 0xff" in named.result.reason
+
+
 def kept(data: bytes) -> list[object]:
     """What no fix changes."""
     model, content = read_tflite("m.tflite", data), tree(data)

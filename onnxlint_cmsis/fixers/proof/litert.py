@@ -20,7 +20,10 @@ class LiteRtModel:
     """A model with its tensors laid out: reference kernels, nothing shared between tensors."""
 
     def load(self, data: bytes, repeats: int) -> dict[int, LoadedTensor]:
-        """Take a model; each input will be run so many times. Returns its tensors by index."""
+        """Take a model; each input will be run so many times. Returns the tensors that LiteRT describes, by index.
+
+        Raises ValueError where it does not describe an input or an output.
+        """
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
         self._repeats = repeats
@@ -31,6 +34,8 @@ class LiteRtModel:
             experimental_preserve_all_tensors=True,
         )
         self._interpreter.allocate_tensors()
+        self._interpreter.get_input_details()  # raises where one has a name that is not UTF-8: all details leave it out
+        self._interpreter.get_output_details()
         return {
             tensor["index"]: LoadedTensor(tuple(map(int, tensor["shape"])), tensor["dtype"].__name__)
             for tensor in self._interpreter.get_tensor_details()
