@@ -99,6 +99,11 @@ def weighted_numbers(call: LayerCall) -> LayerNumbers:
     count = prod(size or 0 for size in call.kernel_call.filter_dims)
     if weights.size != count:
         raise Unsupported(f"its weights are {weights.size} numbers where {count} are read")
+    if not _fit(call.kernel_call):
+        data, filters = (
+            list(known_sizes(dims)) for dims in (call.kernel_call.input_dims, call.kernel_call.filter_dims)
+        )
+        raise Unsupported(f"its input of {data} does not fit its weights of {filters}")
     numbers: dict[str, object] = {
         "limits": call.limits,
         "filter_offset": call.program_call.number_of("filter_offset"),
@@ -122,6 +127,15 @@ def weighted_numbers(call: LayerCall) -> LayerNumbers:
     return LayerNumbers(
         numbers, (call.program_call.number_of("input_offset"),), call.program_call.number_of("output_offset"), arrays
     )
+
+
+def _fit(call: KernelCall) -> bool:
+    """Whether the weights of a convolution have the channels of the input, or of one of its groups."""
+    stem, given, read = call.entry.rpartition("_")[0], call.input_dims.c or 0, call.filter_dims.c or 0
+    if stem == "transpose_conv":
+        return given == read
+    groups = given // max(read, 1)
+    return stem != "convolve" or (groups > 0 and given == groups * read and (call.filter_dims.n or 0) % groups == 0)
 
 
 def pool_numbers(call: LayerCall) -> LayerNumbers:

@@ -195,6 +195,20 @@ def test_damaged_programs_end_in_a_sentence_or_a_program(tmp_path: Path) -> None
     assert min(ends.values()) > 10
 
 
+@pytest.mark.parametrize(("given", "results"), [(7, 8), (12, 8), (16, 3)])
+def test_a_convolution_whose_weights_do_not_have_the_channels_of_its_input(
+    given: int, results: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights for 8 channels: no groups of 7, one and a half of 12, two of 16 for three results."""
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    writer = PteWriter()
+    writer.inputs.append(writer.image(1, given, 5, 5))
+    writer.outputs.append(writer.convolution(writer.inputs[0], (1, 8, 5, 5), (1, results, 5, 5), 1, 128))
+    told = rf"its input of \[1, 5, 5, {given}\] does not fit its weights of \[{results}, 1, 1, 8\]"
+    with pytest.raises(FirmwareError, match=told):
+        open_model(written(writer, tmp_path), open_library(WHOLE), Options({}), tmp_path)
+
+
 def test_damaged_bundles_end_in_a_sentence_or_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "has", lambda *_: True)
     chance, library, path = random.Random(6), open_library(WHOLE), tmp_path / "model.bpte"
