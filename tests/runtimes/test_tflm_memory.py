@@ -67,10 +67,10 @@ def test_a_buffer_lives_from_its_operator_to_its_last_reader():
     assert lives.last == [1, 2, 3, 3, 2]
 
 
-def test_who_is_alive_in_a_step():
+def test_bytes_that_are_alive_in_each_step():
     arena = interpret(read_tflite("m.tflite", write(chain(3))), M4).arena
     assert arena is not None
-    assert [buffer.number for buffer in arena.alive(2)] == [1, 2]
+    assert arena.alive_bytes == (16, 32, 32, 32)
 
 
 def branching(depth):

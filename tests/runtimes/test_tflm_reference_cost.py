@@ -85,7 +85,7 @@ def test_every_measured_call_becomes_the_call_of_its_operator_again() -> None:
         model = read_tflite("model.tflite", model_of(call_of(row), number))
         (graph,) = model.subgraphs
         (operator,) = graph.operators
-        call = operator_call(OperatorView(model, graph, operator, 0))
+        call = operator_call(OperatorView(model, graph, operator, 0, frozenset()))
         assert call is not None
         assert kernel_name(call) == kernel_name(call_of(row))
         assert turns_of(call) == turns_of(call_of(row)), row

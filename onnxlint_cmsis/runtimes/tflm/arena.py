@@ -6,6 +6,7 @@ The head grows from the arena's start: activations and scratch. The tail grows d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
@@ -65,9 +66,15 @@ class ArenaLayout(NamedTuple):
         """Size to declare: `needed` up to a multiple of ALIGNMENT, without the temporaries that `needed` leaves out."""
         return align(self.needed)
 
-    def alive(self, step: int) -> tuple[PlannedBuffer, ...]:
-        """Buffers alive in a step; operator k runs in step k + 1, counted over what control flow runs."""
-        return tuple(buffer for buffer in self.plan if buffer.first <= step <= buffer.last)
+    @property
+    def alive_bytes(self) -> tuple[int, ...]:
+        """Bytes alive in each step; operator k runs in step k + 1, counted over what control flow runs."""
+        changes = [0] * (max((buffer.last for buffer in self.plan), default=-1) + 2)
+        for buffer in self.plan:
+            if buffer.last >= 0:
+                changes[max(buffer.first, 0)] += buffer.room
+                changes[buffer.last + 1] -= buffer.room
+        return tuple(accumulate(changes[:-1]))
 
 
 class _Tail:

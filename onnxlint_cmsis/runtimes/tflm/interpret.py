@@ -12,7 +12,7 @@ from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout, lay_out
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import came_on, kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import operator_views
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import hold
 from onnxlint_cmsis.runtimes.tflm.reference_checks import DYNAMIC, SIZED
@@ -37,12 +37,14 @@ MAX_BUFFERS = 5000
 """Tensors of the largest model that is laid out; the planner takes time with their square."""
 
 
-def interpret(model: TfliteModel, build: TflmBuild) -> TflmReport:
-    """Run a model on paper: every operator's verdict, and the memory of one that is allocated."""
+def interpret(model: TfliteModel, build: TflmBuild, *, laid_out: bool = True) -> TflmReport:
+    """Run a model on paper: every operator's verdict, and, `laid_out`, the memory of one that is allocated."""
     variables = resource_variables(model)
     operators = _operators(model, build, variables)
     refused = refusal(model)
     status, message = _outcome(operators, refused)
+    if not laid_out:
+        return TflmReport(operators, status, message, None, "it was not laid out", refused)
     arena, no_arena = _arena(model, build, operators, variables.variables)
     return TflmReport(operators, status, message, arena, no_arena, refused)
 
@@ -58,9 +60,8 @@ def _operators(model: TfliteModel, build: TflmBuild, variables: ResourceVariable
     """All operators, those also that the firmware never comes to behind one that stops it."""
     done: list[TflmOperator] = []
     scratch = 0
-    for number, index, operator in model.operators():
-        use = variables.uses.get((number, index))
-        view = OperatorView(model, model.subgraphs[number], operator, index, use, scratch)
+    for (number, index, _), alone in zip(model.operators(), operator_views(model), strict=True):
+        view = alone._replace(variable=variables.uses.get((number, index)), scratch_before=scratch)
         done.append(_operator(Preparation(view, build), number))
         scratch += len(done[-1].scratch)
     return tuple(done)

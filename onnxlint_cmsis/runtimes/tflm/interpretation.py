@@ -24,7 +24,7 @@ from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.free_plan import FreePlan, free_plan
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
-from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, operator_views
 from onnxlint_cmsis.runtimes.tflm.remarks import plan_remarks, remarks, version_remarks
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_sentence
@@ -46,17 +46,20 @@ class Interpretation(FileExecution):
         self._runtime = runtime
         self._build = build
         self._reports: dict[tuple[Target, bool], TflmReport] = {}
+        self._stops: dict[Target, str] = {}
 
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
-        """What becomes of the file on a target; `checks` is False for a build with NDEBUG."""
+        """What becomes of the file on a target; `checks` is False for a build with NDEBUG, which is not laid out."""
         if (target, checks) not in self._reports:
             build = build_for(self._runtime, target, self._build, checks=checks)
-            self._reports[target, checks] = interpret(self.file, build)
+            self._reports[target, checks] = interpret(self.file, build, laid_out=checks)
         return self._reports[target, checks]
 
     def stop(self, target: Target) -> str:
         """What stops the model in every build for a target, as words; empty where a build runs it."""
-        return self.report(target, checks=False).stop
+        if target not in self._stops:
+            self._stops[target] = self.report(target, checks=False).stop
+        return self._stops[target]
 
     @cached_property
     def nodes(self) -> list[Node | None]:
@@ -65,10 +68,21 @@ class Interpretation(FileExecution):
         return [by_offset.get(operator.span.offset) for _, _, operator in self.file.operators()]
 
     @cached_property
+    def _rows_of(self) -> dict[int, list[int]]:
+        """Rows of the report that are a node, by the node's index."""
+        rows: dict[int, list[int]] = {}
+        for row, node in enumerate(self.nodes):
+            if node is not None:
+                rows.setdefault(node.index, []).append(row)
+        return rows
+
+    def _views_of(self, node: Node) -> list[OperatorView]:
+        return [self.views[row] for row in self._rows_of.get(node.index, ())]
+
+    @cached_property
     def views(self) -> list[OperatorView]:
         """Every operator with its tensors, subgraph by subgraph."""
-        rows = self.file.operators()
-        return [OperatorView(self.file, self.file.subgraphs[graph], operator, index) for graph, index, operator in rows]
+        return operator_views(self.file)
 
     def operators(self, target: Target) -> tuple[FileOperator, ...]:
         """What becomes of each operator in a build with checks, in file order."""
@@ -139,24 +153,23 @@ class Interpretation(FileExecution):
 
     def has_cost(self, node: Node, target: Target) -> bool:
         """Whether there can be a cost: not in a model that stops, nor of several functions (in SIZE builds)."""
-        rows = zip(self.report(target).operators, self.nodes, strict=True)
-        several = any(len(row.functions) > 1 for row, other in rows if other is node)
+        rows = self.report(target).operators
+        several = any(len(rows[row].functions) > 1 for row in self._rows_of.get(node.index, ()))
         return not self.stop(target) and (node.index in self._graph.once or not several)
 
     def range_around(self, node: Node, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the matrices that BATCH_MATMUL turns before it multiplies them."""
         from onnxlint_cmsis.runtimes.tflm.reference_cost import turning_range
 
-        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is node)
-        view = next((view for view in own if view.operator.op == "BATCH_MATMUL"), None)
+        view = next((view for view in self._views_of(node) if view.operator.op == "BATCH_MATMUL"), None)
         return (0, 0) if view is None else turning_range(view, target, self._runtime)
 
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of the reference kernel of an operator; None where nothing is known."""
         from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
-        own = (view for view, other in zip(self.views, self.nodes, strict=True) if other is record.node)
-        return next((operator_range(view, target, self._runtime) for view in own), None)
+        views = self._views_of(record.node)
+        return operator_range(views[0], target, self._runtime) if views else None
 
     @property
     def path(self) -> str:
@@ -230,7 +243,6 @@ class Interpretation(FileExecution):
         ]
         scratch = [LayerScratch(graph, op, label_of(model, graph, op), size) for graph, op, size in arena.scratch]
         main = all(row.subgraph == 0 for row in report.operators)
-        last = max((buffer.last for buffer in arena.plan), default=-1)
         laid_out = Arena(
             arena.head,
             arena.tail,
@@ -239,7 +251,7 @@ class Interpretation(FileExecution):
             arena.persistent,
             tuple(scratch),
             tuple(plan),
-            tuple(sum(buffer.room for buffer in arena.alive(step)) for step in range(last + 1)),
+            arena.alive_bytes,
             tuple(f"{row.op} '{row.label}'" for row in report.operators if main),
         )
         return MemoryReport(target.label, report.status, report.message, arena=laid_out, plan=plan_sentence(model))

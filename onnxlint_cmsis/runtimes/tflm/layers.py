@@ -90,7 +90,7 @@ def _view(op: str, inputs: Sequence[TfliteTensor], output: TfliteTensor, *omitte
     """An operator of some tensors, alone in its file."""
     numbers = tuple(-1 if number in omitted else number for number in range(len(inputs)))
     operator = TfliteOperator(op, "", 1, numbers, (len(inputs),), (), OPEN, OPEN, OPEN, OPEN)
-    return OperatorView(OPEN, Subgraph("", (*inputs, output), (), (), (operator,)), operator, 0)
+    return OperatorView(OPEN, Subgraph("", (*inputs, output), (), (), (operator,)), operator, 0, frozenset())
 
 
 def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revision: TflmRevision) -> str:

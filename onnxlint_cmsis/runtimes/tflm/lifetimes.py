@@ -26,12 +26,14 @@ class Lifetimes:
 
     def __init__(self, model: TfliteModel, scratch: tuple[Scratch, ...]) -> None:
         self.model = model
-        self.scratch = scratch
         self.step = 0
         counts = [len(subgraph.tensors) for subgraph in model.subgraphs]
         self.starts = [sum(counts[:index]) for index in range(len(counts))]
         self.first = [NEVER] * (sum(counts) + len(scratch))
         self.last = list(self.first)
+        self._requests: dict[tuple[int, int], list[int]] = {}
+        for request, (subgraph, owner, _) in enumerate(scratch, sum(counts)):
+            self._requests.setdefault((subgraph, owner), []).append(request)
         self.loops: list[tuple[int, int]] = []
         """First and last step of every WHILE, whose bodies run again and again."""
         self._walk(0)
@@ -67,10 +69,8 @@ class Lifetimes:
         for tensor in (*operator.inputs, *operator.outputs):
             if tensor >= 0:
                 self.last[start + tensor] = self.step
-        tensors = len(self.first) - len(self.scratch)
-        for request, (subgraph, owner, _) in enumerate(self.scratch):
-            if (subgraph, owner) == (number, index):
-                self._touch(tensors + request, begun, self.step)
+        for request in self._requests.get((number, index), ()):
+            self._touch(request, begun, self.step)
 
 
 def planned_buffers(model: TfliteModel, scratch: tuple[Scratch, ...]) -> tuple[PlannedBuffer, ...]:

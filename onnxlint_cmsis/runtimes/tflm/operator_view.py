@@ -73,6 +73,8 @@ class OperatorView(NamedTuple):
     """The operator."""
     number: int
     """Its number in the subgraph."""
+    read: frozenset[int]
+    """Tensors that some operator of the subgraph reads."""
     variable: VariableUse | None = None
     """What it does with a resource variable; None where it names none, or is handed one by another operator."""
     scratch_before: int = 0
@@ -108,3 +110,12 @@ class OperatorView(NamedTuple):
         """An option that is an enumeration, by name; empty where it is missing."""
         value = self.operator.options.get(name, "")
         return value if isinstance(value, str) else ""
+
+
+def operator_views(model: TfliteModel) -> list[OperatorView]:
+    """Every operator, subgraph by subgraph."""
+    graphs = model.subgraphs
+    read = [frozenset(number for operator in graph.operators for number in operator.inputs) for graph in graphs]
+    return [
+        OperatorView(model, graphs[graph], operator, index, read[graph]) for graph, index, operator in model.operators()
+    ]

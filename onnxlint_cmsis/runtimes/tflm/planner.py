@@ -5,6 +5,7 @@ Largest first; each goes into the first gap among the buffers that are alive at 
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -47,22 +48,27 @@ def place(buffers: Sequence[PlannedBuffer]) -> tuple[PlannedBuffer, ...]:
     fixed = [buffer for buffer in buffers if buffer.offset >= 0]
     free = [buffer for buffer in reversed(buffers) if buffer.offset < 0]
     free.sort(key=lambda buffer: -buffer.room)  # stable: of equal sizes the later comes first
-    placed: list[PlannedBuffer] = []
+    placed: list[_Taken] = []
+    offsets: dict[int, int] = {}
     for buffer in (*fixed, *free):
-        located = buffer if buffer.offset >= 0 else buffer._replace(offset=_first_gap(buffer, placed))
-        position = next((i for i, other in enumerate(placed) if other.offset > located.offset), len(placed))
-        placed.insert(position, located)
-    by_number = {buffer.number: buffer for buffer in placed}
-    return tuple(by_number[buffer.number] for buffer in buffers)
+        room = buffer.room
+        offset = buffer.offset if buffer.offset >= 0 else _first_gap(buffer, room, placed)
+        insort(placed, (offset, len(offsets), buffer.first, buffer.last, offset + room))
+        offsets[buffer.number] = offset
+    return tuple(buffer._replace(offset=offsets[buffer.number]) for buffer in buffers)
 
 
-def _first_gap(wanted: PlannedBuffer, placed: list[PlannedBuffer]) -> int:
+_Taken = tuple[int, int, int, int, int]
+"""Offset of a buffer, how many were placed before it, its first and its last step, and the first byte behind it."""
+
+
+def _first_gap(wanted: PlannedBuffer, room: int, placed: list[_Taken]) -> int:
     """First offset at which a buffer fits between those alive with it; `placed` is in order of offset."""
-    offset = 0
-    for other in placed:
-        if other.first > wanted.last or wanted.first > other.last:
-            continue
-        if other.offset - offset >= wanted.room:
-            break
-        offset = max(offset, other.end)
-    return offset
+    begun, ended = wanted.first, wanted.last
+    gap = 0
+    for offset, _, first, last, end in placed:
+        if first <= ended and begun <= last:
+            if offset - gap >= room:
+                break
+            gap = end if end > gap else gap  # max() takes twice as long
+    return gap

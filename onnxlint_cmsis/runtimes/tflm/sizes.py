@@ -66,8 +66,7 @@ class Sizes:
     @property
     def read(self) -> bool:
         """Whether an operator reads a result, in the shape of the file."""
-        outputs = {*self.view.operator.outputs}
-        return any(outputs & {*operator.inputs} for operator in self.view.subgraph.operators)
+        return not self.view.read.isdisjoint(self.view.operator.outputs)
 
     def text(self, does: str) -> str:
         """The first difference as a clause, and what the kernel does; empty where there is none."""

@@ -1,0 +1,83 @@
+"""Twice the operators are twice the work, in lines of code that run: no clock is read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.runtimes.tflm import interpret
+from support.tflite_models import tensor
+from support.tflite_writer import operator_code, write
+
+SHAPE = [1, 4, 4, 4]
+
+
+def of_operators(codes: list[str], operators: list[tuple[int, list[int]]], ends: list[int]) -> bytes:
+    """A model of operators with one result each, which are the tensors behind the input."""
+    rows = [{"opcode_index": code, "inputs": reads, "outputs": [n]} for n, (code, reads) in enumerate(operators, 1)]
+    for row in rows:
+        if codes[row["opcode_index"]] == "ADD":
+            row["builtin_options"] = ("AddOptions", {})
+    tensors = [tensor(f"t{number}", SHAPE) for number in range(len(rows) + 1)]
+    graph = {"tensors": tensors, "inputs": [0], "outputs": ends, "operators": rows}
+    return write({"version": 3, "operator_codes": [*map(operator_code, codes)], "subgraphs": [graph], "buffers": [{}]})
+
+
+def chain(count: int) -> bytes:
+    """Each operator reads the one before."""
+    return of_operators(["RELU"], [(0, [number]) for number in range(count)], [count])
+
+
+def fan(count: int) -> bytes:
+    """All operators read the input, and all results are those of the model."""
+    return of_operators(["RELU"], [(0, [0])] * count, [*range(1, count + 1)])
+
+
+def gathered(count: int) -> bytes:
+    """A fan whose results are added, one after the other."""
+    half = count // 2
+    sums = [(1, [number, half + number - 1 if number > 1 else 0]) for number in range(1, half + 1)]
+    return of_operators(["RELU", "ADD"], [(0, [0])] * half + sums, [2 * half])
+
+
+def lines_of(run: Callable[[], Any]) -> int:
+    """Lines of Python that run."""
+    count = 0
+
+    def line(_frame: FrameType, event: str, _value: object) -> Callable[..., Any]:
+        nonlocal count
+        count += event == "line"
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(line)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("words", [("lint", "--runtime", "tflm"), ("layers",), ("memory",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("make", [chain, fan, gathered])
+def test_work_grows_with_the_operators(
+    make: Callable[[int], bytes], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planner alone takes time with the square of the tensors, up to MAX_BUFFERS of them."""
+    monkeypatch.setattr(interpret, "MAX_BUFFERS", 2)
+    lines = []
+    for count in (100, 200, 400):
+        path = tmp_path / f"{count}.tflite"
+        path.write_bytes(make(count))
+        command = [words[0], str(path), *words[1:], "--isolated"]
+        main(command)  # imports, and what is worked out once
+        lines.append(lines_of(lambda command=command: main(command)))
+    once, twice = lines[1] - lines[0], lines[2] - lines[1]
+    assert once > 1000
+    assert twice < 2.1 * once
