@@ -112,7 +112,8 @@ def _verdict(
     stops = worst is Effect.STOPS
     conditions = [*_conditions(model)]
     if stops and layers[Effect.STOPS].keys() <= {label for label, _, halts in facts if halts}:
-        everywhere = model.execution.stop(target)
+        of_image = any(said.effect is Effect.STOPS and not said.location.node for said in findings)
+        everywhere = of_image or model.execution.stop(target)
         conditions += [] if everywhere else ["in builds with checks"]
     given = {effect.value: effect for effect in WORDS}
     open_to = [given[str(said.properties[OPEN])] for said in findings if said.properties.get(OPEN) in given]

@@ -14,6 +14,7 @@ from onnxlint_cmsis.formats.format import array_in, file_of, is_image
 from onnxlint_cmsis.images.build import Build, LibraryBuild
 from onnxlint_cmsis.images.held_models import firmware_at, near, newest_build
 from onnxlint_cmsis.images.image import ImageError
+from onnxlint_cmsis.images.in_short import build_sentences
 from onnxlint_cmsis.images.settings import build_settings
 from onnxlint_cmsis.model.model_error import ModelError
 
@@ -102,8 +103,7 @@ def _linted(build: Build | LibraryBuild, path: str, settings: Settings) -> FileR
     checks = [check for check in checks_of(RuleScope.IMAGE) if runs(check.rule.code)]
     raw = [finding for check in checks for finding in check.findings(subject)]
     findings = tuple(filter(None, (adjust(finding, settings) for finding in raw)))
-    notes = () if not isinstance(build, Build) or build.models else (f"No model is in {path}.",)
-    return FileResult(path, findings, settings.fail_on, model=False, notes=notes)
+    return FileResult(path, findings, settings.fail_on, model=False, notes=build_sentences(build))
 
 
 def _stated(settings: Settings, image: str) -> dict[str, StatedSetting]:

@@ -19,7 +19,7 @@ from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, library_
 from onnxlint_cmsis.images.memory_use import MemoryUse, Region, memory_use, regions_beside
 from onnxlint_cmsis.images.models_inside import InsideModel, models_inside
 from onnxlint_cmsis.images.raw import read_raw
-from onnxlint_cmsis.images.runtime_use import RuntimeUse, registered_operator, runtime_use
+from onnxlint_cmsis.images.runtime_use import LIBRARY_FUNCTIONS, RuntimeUse, registered_operator, runtime_use
 from onnxlint_cmsis.images.thumb import Code
 
 ARMV7E_M = 13
@@ -95,6 +95,20 @@ class Build:
         if runtime is None or runtime.name != "tflm" or not runtime.by_symbols or runtime.kernels == "cmsis_nn":
             return False
         return self.library is None and bool(runtime.linked)
+
+    @property
+    def reference_operators(self) -> tuple[str, ...]:
+        """Operators whose kernels would call CMSIS-NN and do not, for sure."""
+        runtime = self.runtime
+        if runtime is None or (not self.reference if self.library is None else self.library.inlined):
+            return ()
+        functions = self.library.functions if self.library else ()
+        return tuple(
+            operator
+            for operator in (runtime.registered or () if self.library else runtime.linked)
+            if operator in LIBRARY_FUNCTIONS
+            and not any(name.startswith(LIBRARY_FUNCTIONS[operator]) for name in functions)
+        )
 
     @property
     def cpu(self) -> str:
@@ -218,3 +232,8 @@ class LibraryBuild:
     def reference(self) -> bool:
         """Whether it has kernels of TensorFlow Lite Micro and no function of CMSIS-NN."""
         return bool(self.registrations) and self.library is None
+
+    @property
+    def reference_operators(self) -> tuple[str, ...]:
+        """Operators that it has kernels for which call no CMSIS-NN."""
+        return tuple(operator for operator in self.registrations if operator in LIBRARY_FUNCTIONS and self.reference)

@@ -131,8 +131,7 @@ def _text_of_pair(key: str, before: Fact | None, after: Fact | None) -> str:
         if key == "model":
             return f"gone: {before.text}" if before else f"new: {after.text if after else ''}"
         return _text(key, before, after)
-    name = "symbol" if key == "arena" else "name"
-    names = dict.fromkeys(str(_field(fact, name)) for fact in (before, after))
+    names = dict.fromkeys(str(_field(fact, "name")) for fact in (before, after))
     parts = []
     if _field(before, "sha256") != _field(after, "sha256"):
         parts.append("another model")

@@ -138,8 +138,7 @@ def _runtime(build: Build) -> Iterator[Fact]:
     elif runtime.kernels:
         sure = build.library is not None
         text = "CMSIS-NN" if runtime.kernels == "cmsis_nn" else "reference code"
-        file = next(name for name in runtime.kernel_files if ("cmsis_nn" in name) == (runtime.kernels == "cmsis_nn"))
-        yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{file}'")
+        yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{runtime.kernel_file}'")
     if build.tensor_sizes:
         told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
         yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], "; ".join(told), SURE, "DWARF: TfLiteTensor")
@@ -185,9 +184,14 @@ def _memory(build: Build) -> Iterator[Fact]:
     if memory is None:
         return
     for arena in memory.arenas:
-        value: dict[str, object] = {"symbol": arena.symbol, "size": arena.size, "address": arena.address}
+        value: dict[str, object] = {
+            "name": arena.name,
+            "symbol": arena.symbol,
+            "size": arena.size,
+            "address": arena.address,
+        }
         value["aligned"] = arena.aligned
-        text = f"{arena.symbol}, {arena.size:,} bytes aligned to {arena.aligned}"
+        text = f"{arena.name}, {arena.size:,} bytes aligned to {arena.aligned}"
         yield Fact("arena", value, text, MAY, f"its name; its size is sure ({arena.section})")
     yield Fact("ram", memory.ram, f"{memory.ram:,} bytes", SURE, "writable sections")
     yield Fact("flash", memory.flash, f"{memory.flash:,} bytes", SURE, "sections with content")

@@ -158,7 +158,8 @@ def _isa(functions: Mapping[str, Code]) -> Isa | None:
     """The extension that code uses; None where none of the functions has other code for another."""
     if any(code.mve for code in functions.values()):
         return Isa.MVE
-    if any(code.smlad or code.dsp > 1 for code in functions.values()):
+    multiplying = sum(code.smlad > 0 for code in functions.values())
+    if any(code.dsp > code.smlad for code in functions.values()) or multiplying > 1:  # clang makes SMLAD of one loop
         return Isa.DSP
     telling = (
         *INNER,

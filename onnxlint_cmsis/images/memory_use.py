@@ -8,6 +8,7 @@ from pathlib import Path
 from onnxlint_cmsis.ground.files import read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Section
+from onnxlint_cmsis.images.mangled import plain_name
 
 LEAST_ARENA = 256
 """Bytes of the smallest object that is taken for an arena."""
@@ -27,6 +28,11 @@ class Arena(NamedTuple):
     """Its bytes."""
     section: str
     """Its section."""
+
+    @property
+    def name(self) -> str:
+        """Its name as people wrote it: `tensor_arena`."""
+        return plain_name(self.symbol)
 
     @property
     def aligned(self) -> int:

@@ -7,6 +7,7 @@ import hashlib
 from onnxlint_cmsis.formats.embedded import models_within
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Symbol
+from onnxlint_cmsis.images.mangled import plain_name
 
 MOST_MODELS = 64
 """Models of an image."""
@@ -65,7 +66,7 @@ def models_inside(image: Image) -> tuple[InsideModel, ...]:
             if symbol and model.size <= symbol.size < model.size + ALIGNMENT:
                 size = symbol.size  # the file's own last bytes, which nothing in it refers to
             data = bytes(section.data[model.offset : model.offset + size])
-            name = _plain(symbol.name) if symbol else f"model_at_{address:x}"
+            name = plain_name(symbol.name) if symbol else f"model_at_{address:x}"
             taken[name] = taken.get(name, 0) + 1
             number = f".{taken[name]}" if taken[name] > 1 else ""
             symbol_name = symbol.name if symbol else ""
@@ -77,16 +78,3 @@ def models_inside(image: Image) -> tuple[InsideModel, ...]:
 def _symbol_of(objects: list[Symbol], address: int) -> Symbol | None:
     """The object that begins at an address."""
     return next((symbol for symbol in objects if symbol.address == address), None)
-
-
-def _plain(symbol: str) -> str:
-    """The last part of a mangled name: `model_data` for `_ZN12_GLOBAL__N_110model_dataE`."""
-    if not symbol.startswith("_ZN") and not symbol.startswith("_ZL"):
-        return symbol
-    rest, parts = symbol.removeprefix("_ZN").removeprefix("_ZL").lstrip("K"), []
-    while rest[:1].isdigit():
-        digits = len(rest) - len(rest.lstrip("0123456789"))
-        length = int(rest[: min(digits, 4)])
-        parts.append(rest[digits : digits + length])
-        rest = rest[digits + length :]
-    return parts[-1] if parts and parts[-1] else symbol

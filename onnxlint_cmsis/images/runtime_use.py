@@ -41,6 +41,8 @@ MOST_TEXTS = 100_000
 LONGEST_FILE = 400
 """Bytes of the name of a source."""
 
+TELLING_FILES = ("conv.cc", "depthwise_conv.cc", "fully_connected.cc", "softmax.cc", "svdf.cc", "pooling.cc")
+"""Sources of reference kernels in whose place CMSIS-NN has others."""
 LIBRARY_FUNCTIONS = {
     "CONV_2D": ("arm_convolve",),
     "DEPTHWISE_CONV_2D": ("arm_depthwise_conv",),
@@ -80,11 +82,14 @@ class RuntimeUse(NamedTuple):
     @property
     def kernels(self) -> str:
         """`cmsis_nn` or `reference`, as far as names of sources tell; empty where they do not."""
-        names = [re.split(r"kernels[/\\]", file, maxsplit=1)[-1] for file in self.kernel_files]
-        if any(name.startswith("cmsis_nn") for name in names):
-            return "cmsis_nn"
-        telling = ("conv.cc", "depthwise_conv.cc", "fully_connected.cc", "softmax.cc", "svdf.cc", "pooling.cc")
-        return "reference" if any(name in telling for name in names) else ""
+        return "" if not self.kernel_file else "cmsis_nn" if "cmsis_nn" in self.kernel_file else "reference"
+
+    @property
+    def kernel_file(self) -> str:
+        """The name of a source that tells it; empty where none does."""
+        names = {re.split(r"kernels[/\\]", file, maxsplit=1)[-1]: file for file in self.kernel_files}
+        library = next((file for name, file in names.items() if name.startswith("cmsis_nn")), "")
+        return library or next((file for name, file in names.items() if name in TELLING_FILES), "")
 
 
 def runtime_use(image: Image) -> RuntimeUse | None:

@@ -26,7 +26,7 @@ class Code(NamedTuple):
     instructions: int
     """Instructions."""
     dsp: int
-    """Instructions of the DSP extension that multiply, add or unpack two halves of a register."""
+    """Instructions of the DSP extension that no compiler makes of plain C."""
     smlad: int
     """SMLAD and SMUAD, with x or not: two products in one instruction."""
     mve: int
@@ -153,12 +153,7 @@ def _taken(first: int, second: int) -> int:
 
 
 def _is_dsp(first: int, second: int) -> bool:
-    """SMLALD, SMLAxy, SXTB16 and SXTAB16, PKHBT and PKHTB, parallel additions."""
-    high = first & 0xFFF0
-    return (
-        (high == 0xFBC0 and second & 0x00C0 in (0x00C0, 0x0080))
-        or (high == 0xFB10 and second & 0x00C0 == 0 and second & 0xF000 != 0xF000)
-        or (high in (0xFA20, 0xFA30) and second & 0xF0C0 == 0xF080)
-        or (high == 0xEAC0 and second & 0x0010 == 0)
-        or (first & 0xFF80 == 0xFA80 and second & 0xF080 == 0xF000)
+    """SXTB16, SXTAB16 and parallel additions; gcc makes SMLABB and clang PKHBT, SMLALD and SMLAD of plain C."""
+    return (first & 0xFFF0 == 0xFA20 and second & 0xF0C0 == 0xF080) or (
+        first & 0xFF80 == 0xFA80 and second & 0xF080 == 0xF000
     )

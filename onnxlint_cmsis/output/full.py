@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
+from onnxlint_cmsis.formats.format import is_image
 from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
@@ -66,16 +67,20 @@ def summary(run: Run) -> str:
     failed = sum(bool(file.error) or not file.readable for file in models)
     tail = _hidden(run.hidden)
     tail += f", {counted(failed, 'file')} not analysed" if failed else ""
-    if not models:
+    images = [file for file in run.files if is_image(file.path)]
+    if not models and not images:
         return f"No models to lint{tail}"
     head = f"{fixes}. " if fixes else ""
     if not run.findings:
         verdict = "No warnings or errors" if run.hidden else "No findings"
-        return f"{head}{verdict} in {counted(len(models), 'file')} for {targets}{tail}"
+        judged = f" for {targets}" if models else ""
+        return f"{head}{verdict} in {counted(len(models or images), 'file')}{judged}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
     fixable = f"; {fixable_text(models)}" if any(file.fixable or file.fixable_unsafely for file in models) else ""
     where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
+    if not models:
+        return f"{head}{levels}{tail}"
     libraries = _libraries(run)
     judged = f" for {targets}" if ";" in libraries else f" ({libraries})"  # verdicts above name the CPUs
     return f"{head}{levels}{where}{judged}{fixable}{tail}"

@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support.elf_writer import archive
-from support.firmware_images import APPLICATION, FLASH, MODEL, firmware, registering, with_library
+from support.elf_writer import Function, archive
+from support.firmware_images import (
+    APPLICATION,
+    FLASH,
+    MODEL,
+    REGISTER_CONV,
+    REGISTER_SOFTMAX,
+    firmware,
+    registering,
+    with_library,
+)
 from support.rule_examples import SLOW
 
 
@@ -126,3 +135,71 @@ def test_whole_program_optimization_hides_what_is_registered(capsys: pytest.Capt
 def _written(capsys: pytest.CaptureFixture[str], content: bytes) -> dict[str, Any]:
     Path("app.elf").write_bytes(content)
     return run(capsys, "app.elf")[1]
+
+
+def test_a_missing_operator_stops_every_build(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _written(capsys, firmware(registering()))
+    assert {(verdict["word"], verdict["condition"]) for verdict in report["files"][0]["verdicts"]} == {("STOPS", "")}
+
+
+def test_an_operator_whose_kernel_calls_no_cmsis_nn_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _written(capsys, firmware(registering(REGISTER_CONV, REGISTER_SOFTMAX)))
+    (finding,) = (row for row in report["findings"] if row["code"] == "CNN702")
+    assert "no function of it for SOFTMAX:" in finding["message"]
+    both = {**registering(REGISTER_CONV, REGISTER_SOFTMAX), "arm_softmax_s8": Function(64)}
+    assert "CNN702" not in codes(_written(capsys, firmware(both)))
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("", ["CNN702"]), ("cmsis_nn/", [])])
+def test_texts_of_an_image_without_symbols_may_name_reference_code(
+    folder: str, expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"tensorflow/lite/micro/kernels/{folder}conv.cc\0".encode()
+    Path("app.bin").write_bytes(bytes(64) + text + bytes(-len(text) % 16) + MODEL)
+    findings = run(capsys, "app.bin", "--select", "CNN702")[1]["findings"]
+    assert [finding["code"] for finding in findings] == expected
+    assert all("may have reference code" in finding["message"] for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("app.bin", bytes(64) + MODEL, "app.bin has no symbols: what is wrong with its build is not seen"),
+        ("app.elf", firmware(), "It is built for cortex-m4 or cortex-m7 by gcc@12.2 with CMSIS-NN"),
+        ("app.elf", firmware(model=bytes(64)), "is judged with `--firmware app.elf MODEL`"),
+        ("lib.a", archive({"a.o": firmware()}), "No findings in 1 file"),
+    ],
+)
+def test_a_file_and_nothing_else_is_told_what_to_do(
+    name: str, content: bytes, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_bytes(content)
+    assert main(["--isolated", "--select", "CNN7", name]) == 0
+    assert expected in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_elf_without_an_ending_is_told_how_to_name_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("hello_world").write_bytes(firmware())
+    assert main(["--isolated", "hello_world"]) == 2
+    assert "an ELF; firmware is read where its name ends in .elf" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("tensor_arena", "tensor_arena"),
+        ("_ZN12_GLOBAL__N_112tensor_arenaE", "tensor_arena"),
+        ("_ZL12tensor_arena", "tensor_arena"),
+        ("_ZZ4mainE12tensor_arena", "tensor_arena"),
+        ("_ZZ5setupvE12tensor_arena_0", "tensor_arena"),
+        ("_ZZ4mainE99tensor_arena", "_ZZ4mainE99tensor_arena"),
+    ],
+)
+def test_an_arena_goes_by_the_name_that_people_wrote(
+    symbol: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = firmware(arena=256)
+    old = b"_ZN12_GLOBAL__N_112tensor_arenaE\0"
+    Path("app.elf").write_bytes(content.replace(old, symbol.encode().ljust(len(old), b"\0")))
+    (finding,) = (row for row in run(capsys, "app.elf")[1]["findings"] if row["code"] == "CNN703")
+    assert f"{name} has 256 bytes" in finding["message"]

@@ -75,3 +75,13 @@ def test_what_is_left_without_symbols(tmp_path: Path) -> None:
         build = told(other)
         assert [model.data for model in build.models] == [MODEL]
         assert (build.library is None) is (name != "stripped" or not build.image.symbols)
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3"])
+def test_a_library_without_dsp_for_a_core_that_has_it_is_told(level: str, tmp_path: Path) -> None:
+    """gcc makes SMLABB and SMLALBB of plain C for a Cortex-M4: they are no sign of CMSIS-NN's own."""
+    build = told(built(tmp_path, f"{M4} {level} -U__ARM_FEATURE_DSP", f"{M4} {level}"))
+    assert build.library
+    assert (build.library.isa, build.extension) == (Isa.SCALAR, Isa.DSP)
+    assert "4.0.0" in build.library.releases
+    assert build.cpu == "cortex-m4+nodsp"

@@ -78,7 +78,7 @@ def test_files_for_a_programmer_show_their_models(suffix: str, wrap: object, tmp
 
 
 def test_a_library_tells_its_functions_and_kernels(tmp_path: Path) -> None:
-    text, _ = placed({"arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16)}, 0)
+    text, _ = placed({"arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16, dsp=32)}, 0)
     member = elf(
         [ElfSection(".text", 0, text, "rx"), ElfSection(".ARM.attributes", 0, attributes({5: "7E-M", 6: 13}), "-")],
         [ElfSymbol("arm_nn_mat_mult_nt_t_s8", 0, 200), ElfSymbol("_ZN6tflite16Register_CONV_2DEv", 0, 8)],

@@ -22,7 +22,7 @@ APPLICATION = {
     "main": Function(64, calls={REGISTER_CONV: 1}),
 }
 LIBRARY = {
-    "arm_nn_mat_mult_nt_t_s8": Function(200, frame=148, smlad=16),
+    "arm_nn_mat_mult_nt_t_s8": Function(200, frame=148, smlad=16, dsp=32),
     "arm_convolve_1x1_s8_fast": Function(64, calls={"arm_nn_mat_mult_nt_t_s8": 1}),
 }
 

@@ -136,8 +136,8 @@ def _finished(program: PteWriter, source: int, result: int) -> bytes:
 
 
 M4_IMAGE = "an image for a Cortex-M4"
-SLOW = {"arm_nn_mat_mult_nt_t_s8": Function(4000, frame=3280, smlad=16)}
-COPYING = {"memcpy": Function(8), "arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16, calls={"memcpy": 8})}
+SLOW = {"arm_nn_mat_mult_nt_t_s8": Function(4000, frame=3280, smlad=16, dsp=32)}
+COPYING = {"memcpy": Function(8), "arm_nn_mat_mult_nt_t_s8": Function(200, smlad=16, dsp=32, calls={"memcpy": 8})}
 VECTORS = {"arm_nn_mat_mult_nt_t_s8": Function(200, mve=16)}
 IMAGES: Mapping[str, Callable[[], bytes]] = {
     M4_IMAGE: firmware,

@@ -44,10 +44,10 @@ def run(deployment: Deployment) -> Iterator[Statement]:
     lost = (ALIGNMENT - arena.address % ALIGNMENT) % ALIGNMENT
     if arena.size - lost < need.needed:
         text = (
-            f"The arena may be too small: {arena.symbol} has {arena.size:,} bytes, the model needs {need.needed:,}. "
+            f"The arena may be too small: {arena.name} has {arena.size:,} bytes, the model needs {need.needed:,}. "
             "AllocateTensors then returns an error."
         )
         yield deployment.say(text, f"Declare {need.to_write:,} bytes with alignas({ALIGNMENT}).")
     elif arena.size > 2 * need.to_write + SPARE and len(deployment.build.models) == 1:
-        text = f"{arena.symbol} has {arena.size:,} bytes, the model needs {need.to_write:,}: more than half is spare."
+        text = f"{arena.name} has {arena.size:,} bytes, the model needs {need.to_write:,}: more than half is spare."
         yield deployment.say(text, f"Declare {need.to_write:,} bytes.", level=Level.NOTE, effect=Effect.NOTE)

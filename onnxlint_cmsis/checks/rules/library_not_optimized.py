@@ -48,5 +48,5 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         facts = {"function": name, "frame": taken, "optimized_frame": most}
     else:
         why = f"gcc had no -O for {and_more(files, SHOWN) if files else 'C files'}"
-    text = f"CMSIS-NN is not optimized (-O0): {why}. A model takes some 15 times the instructions."
+    text = f"CMSIS-NN is not optimized (-O0): {why}. A model takes some 15 times the predicted instructions."
     yield subject.say(text, f"Optimize it: {subject.system.optimize}.", properties=facts)

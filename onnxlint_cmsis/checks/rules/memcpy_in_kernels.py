@@ -37,5 +37,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     if library is None or not library.copying:
         return
     told = and_more([f"{name} ({count})" for name, count in library.copying], SHOWN)
-    text = f"CMSIS-NN calls memcpy for every four bytes, in {told}: a model takes some 3 times the instructions."
+    text = (
+        f"CMSIS-NN calls memcpy for every four bytes, in {told}: a model takes some 3 times the predicted instructions."
+    )
     yield subject.say(text, "Compile its C files without -fno-builtin and -ffreestanding.")

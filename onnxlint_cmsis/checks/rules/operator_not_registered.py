@@ -40,11 +40,14 @@ def run(deployment: Deployment) -> Iterator[Statement]:
     missing = [method for method in builtin if method not in registered and method not in CUSTOM_METHODS.values()]
     if missing:
         calls = ", ".join(f"{method}()" for method in missing)
+        several = "operators" if len(missing) > 1 else "an operator"
         text = (
-            f"The application does not register {len(missing)} operator{'s' if len(missing) > 1 else ''} of the "
-            f"model: no code of {deployment.build.path} calls what {calls} does. AllocateTensors returns an error."
+            f"The application does not register {several} of the model: no code of {deployment.build.path} calls "
+            f"{calls}. AllocateTensors returns an error."
         )
-        yield deployment.say(text, f"Call {calls} of the resolver, and give it room.")
+        room = f" and give it room for {len(runtime.registered) + len(missing)} operators"
+        full = runtime.resolver is not None and runtime.resolver < len(runtime.registered) + len(missing)
+        yield deployment.say(text, f"Call {calls} of the resolver{room if full else ''}.")
     elif runtime.resolver is not None and runtime.resolver < len(runtime.registered):
         text = (
             f"The resolver has room for {runtime.resolver} operators, and the application registers "

@@ -2,7 +2,8 @@
 
 TensorFlow Lite Micro has two files for the kernels of an operator: `kernels/conv.cc`, which computes in plain C++, and
 `kernels/cmsis_nn/conv.cc`. A build that takes the first needs 2 to 23 times the instructions on a Cortex-M4, up to 85
-on a Cortex-M55. It is sure in an image with symbols. Models inside are judged for reference code.
+on a Cortex-M55. It is sure in an image with symbols, for each operator. Without symbols the names of sources in texts
+tell it, and the finding says `may`. Models in an image without CMSIS-NN are judged for reference code.
 
 **What to do.** Build the kernels of CMSIS-NN.
 """
@@ -16,8 +17,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.images.build import LibraryBuild
-from onnxlint_cmsis.images.runtime_use import LIBRARY_FUNCTIONS
+from onnxlint_cmsis.images.build import Build, LibraryBuild
 
 SHOWN = 4
 """Operators that a message names."""
@@ -35,17 +35,27 @@ RULE = Rule(
 
 
 def run(subject: ImageSubject) -> Iterator[Statement]:
-    """Say that no function of CMSIS-NN is there, though operators are that it computes."""
-    build = subject.build
-    linked = build.registrations if isinstance(build, LibraryBuild) else build.runtime.linked if build.runtime else ()
-    slow = [operator for operator in linked if operator in LIBRARY_FUNCTIONS]
-    if not build.reference or not slow:
-        return
+    """Name the operators whose kernels call no CMSIS-NN; without symbols say what texts tell."""
+    build, remedy = subject.build, f"Link CMSIS-NN: {subject.system.kernels}."
+    slow = and_more(build.reference_operators, SHOWN)
     what = "library" if isinstance(build, LibraryBuild) else "image"
-    text = (
-        f"The {what} has kernels of TensorFlow Lite Micro for {and_more(slow, SHOWN)} and no function of CMSIS-NN: "
-        "reference code computes them, in 2 to 85 times the instructions."
-    )
-    # the functions of a library may be in another one
-    level = Level.NOTE if isinstance(build, LibraryBuild) else None
-    yield subject.say(text, f"Link CMSIS-NN: {subject.system.kernels}.", level=level)
+    runtime = build.runtime if isinstance(build, Build) else None
+    if slow and build.library:
+        text = (
+            f"The image has CMSIS-NN, and no function of it for {slow}: reference code or kernels of another library "
+            "compute them. Reference code takes 2 to 85 times the instructions."
+        )
+        yield subject.say(text, remedy)
+    elif slow:
+        text = (
+            f"The {what} has kernels of TensorFlow Lite Micro for {slow} and no function of CMSIS-NN: "
+            "reference code computes them, in 2 to 85 times the instructions."
+        )
+        # the functions of a library may be in another one
+        yield subject.say(text, remedy, level=Level.NOTE if what == "library" else None)
+    elif runtime and not runtime.by_symbols and runtime.kernels == "reference":
+        text = (
+            f"The image may have reference code in place of CMSIS-NN, in 2 to 85 times the instructions: texts in it "
+            f"name {runtime.kernel_file}, and no file of kernels/cmsis_nn."
+        )
+        yield subject.say(text, f"{remedy} An ELF with symbols tells it for sure.")

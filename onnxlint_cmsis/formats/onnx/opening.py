@@ -22,6 +22,7 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x1f\x8b", "a gzip archive"),
     (0, b"\x80\x02", "a Python pickle"),
     (0, b"GGUF", "a GGUF model"),
+    (0, b"\x7fELF", "an ELF; firmware is read where its name ends in .elf"),
 )
 """Position, bytes and name of files that get mistaken for ONNX."""
 

@@ -1,0 +1,29 @@
+"""What a build is in one sentence, and what its file cannot tell."""
+
+from __future__ import annotations
+
+from onnxlint_cmsis.images.build import Build, LibraryBuild
+from onnxlint_cmsis.images.settings import build_settings
+
+
+def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
+    """Sentences for people who gave a file and nothing else."""
+    if isinstance(build, Build) and not build.image.symbols:
+        return (
+            f"{build.path} has no symbols: what is wrong with its build is not seen. Lint the ELF that the linker "
+            "wrote, before strip and objcopy.",
+        )
+    parts = [f"for {' or '.join(build.attributes.cores)}"] if build.attributes.cores else []
+    compilers = dict.fromkeys(compiler.setting for compiler in build.compilers if compiler.setting)
+    parts += [f"by {' and '.join(compilers)}"] if compilers else []
+    if build.library:
+        releases = build_settings(build).releases
+        ends = dict.fromkeys((*releases[:1], *releases[-1:]))
+        parts.append(f"with CMSIS-NN {' to '.join(ends)}".rstrip())
+    elif isinstance(build, LibraryBuild) or build.runtime:
+        parts.append("without CMSIS-NN")
+    what = f"It is built {' '.join(parts)}" if parts else "It tells little of its build"
+    sentences = [f"{what}; `onnxlint-cmsis image {build.path}` has more."]
+    if isinstance(build, Build) and not build.models:
+        sentences.append(f"No model is in it: one that it loads is judged with `--firmware {build.path} MODEL`.")
+    return tuple(sentences)
