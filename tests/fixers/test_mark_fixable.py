@@ -35,6 +35,20 @@ def test_a_pad_behind_an_input_is_counted_apart() -> None:
     assert row(unsafe_fixes=True).fixable == 1
 
 
+@pytest.mark.parametrize(("runtime", "says"), [("direct", (1, 0)), ("tflm", (0, 1))])
+def test_a_window_behind_an_operator_that_pads_is_not_widened(runtime: str, says: tuple[int, int]) -> None:
+    """Padding that is not SAME becomes a PAD operator, and the window that the runtime calls has none."""
+    model = convolution((1, 8, 1, 12), (8, 8, 1, 5), pads=[0, 2, 0, 2], strides=[1, 2])
+    result = lint(model.SerializeToString(), targets=["cortex-m55"], runtime=runtime)
+    assert (result.fixable, result.fixable_unsafely) == says
+
+
+@needs_models
+def test_constants_grow_within_the_budget_or_nothing_is_promised() -> None:
+    path = paths.SHARED / "cases/small/c_even.onnx"
+    assert [lint(path, fix_budget_bytes=budget).fixable for budget in (511, 512)] == [0, 1]
+
+
 def test_what_no_fix_may_act_on_is_not_counted() -> None:
     result = row(unfixable=["CNN303"])
     assert (result.fixable, result.fixable_unsafely) == (0, 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-from onnxlint_cmsis.fixers.planning.fits.zero_taps import more_behind, refusal_of_weights
+from onnxlint_cmsis.fixers.planning.fits.zero_taps import more_behind, padded_apart, refusal_of_weights
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import KernelCall
@@ -20,8 +20,8 @@ MOST_COLUMNS = 3
 
 def refusal_of_more_columns(graph: Graph, record: LoweredLayer) -> str:
     """Why the layer's window cannot be wider."""
-    if record.folded:
-        return f"its padding is that of {', '.join(record.folded)}"
+    if apart := padded_apart(record):
+        return f"its padding is that of {apart}"
     sizes = (*record.layer.call.padding, *record.layer.call.pad_after) if record.layer else (None,)
     return "its padding is not known" if None in sizes else refusal_of_weights(graph, record)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-from onnxlint_cmsis.fixers.planning.fits.zero_taps import refusal_of_weights
+from onnxlint_cmsis.fixers.planning.fits.zero_taps import padded_apart, refusal_of_weights
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.windows import halves, padding_for
 
@@ -33,14 +33,11 @@ class Wider(NamedTuple):
 
 def refusal_of_wider_window(graph: Graph, record: LoweredLayer) -> str:
     """Why the layer's window cannot be wider."""
-    if record.folded:
-        return f"its padding is that of {', '.join(record.folded)}"
+    if apart := padded_apart(record):
+        return f"its padding is that of {apart}"
     if record.layer is None or window_sizes(record.layer.call) is None:
         return "its width or padding is not known"
-    call = record.layer.call
-    if any(record.node.ints("pads")) and not any((*call.padding, *call.pad_after)):
-        return "a PAD operator in front takes its padding over"
-    if call.dilation.w != 1:
+    if record.layer.call.dilation.w != 1:
         return "it is dilated"
     return refusal_of_weights(graph, record)
 

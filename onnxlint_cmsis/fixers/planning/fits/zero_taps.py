@@ -30,6 +30,15 @@ def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str:
     return ""
 
 
+def padded_apart(record: LoweredLayer) -> str:
+    """Name the nodes that pad in front of the layer, or the operator that the runtime puts there; empty for none."""
+    if record.folded:
+        return ", ".join(record.folded)
+    call = record.layer.call if record.layer else None
+    alone = call is not None and not any((*call.padding, *call.pad_after))
+    return "a PAD operator in front" if alone and any(record.node.ints("pads")) else ""
+
+
 def refusal_of_spread_taps(graph: Graph, record: LoweredLayer) -> str:
     """Why the dilation cannot go into the weights."""
     if not any(step > 1 for step in record.node.ints("dilations")):
