@@ -80,5 +80,4 @@ if not TYPE_CHECKING:  # else a type checker would take every name for one of th
 
 
 def __dir__() -> list[str]:
-    """The names of the API."""
     return sorted(__all__)

@@ -33,11 +33,11 @@ class Constants:
         """Tensors computed from constants alone (`derived_values`)."""
 
     def stored(self, key: str) -> bool:
-        """Whether the file itself holds the value, so that it can be edited."""
+        """Tell whether the file itself holds the value, so that it can be edited."""
         return self.graph.stores(key)
 
     def constant(self, key: str) -> bool:
-        """Whether a tensor is stored or computed from stored ones alone."""
+        """Tell whether a tensor is stored or computed from stored ones alone."""
         return key in self.graph.constants or key in self.derived
 
     def consumers(self, key: str) -> Iterator[tuple[Node, int]]:

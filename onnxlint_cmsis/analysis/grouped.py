@@ -70,7 +70,6 @@ def _places(others: list[Finding]) -> str:
 
 
 def _named(others: list[Finding]) -> list[str]:
-    """The first names, in quotes."""
     names = list(dict.fromkeys(finding.location.node or finding.location.tensor for finding in others))
     return [f"'{name}'" for name in names if name][:SHOWN]
 

@@ -68,7 +68,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
 
 
 def _is_float(model: ModelAnalysis) -> bool:
-    """Whether code for integers is to compute a model of which nothing is quantized."""
+    """Tell whether code for integers is to compute a model of which nothing is quantized."""
     graph = model.graph
     if model.execution.reads_file or model.settings.assume not in ASSUMED or quantized_model(graph):
         return False
@@ -77,7 +77,7 @@ def _is_float(model: ModelAnalysis) -> bool:
 
 
 def holds_integers(model: ModelAnalysis) -> bool:
-    """Whether its floats are integers already, as tools for DORY and Deeploy store them.
+    """Tell whether its floats are integers already, as tools for DORY and Deeploy store them.
 
     They are where it requantizes; else the smallest weights of more than WHOLE numbers decide.
     """

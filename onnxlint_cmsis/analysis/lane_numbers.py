@@ -112,7 +112,7 @@ class Numbers:
         return (kind, first, *told, *(self.told[second] if kind in ("scaled", "requantize") else (second,)))
 
     def are(self, numbers: Ids, *kinds: str) -> Array:
-        """Whether lanes are of a kind."""
+        """Tell whether lanes are of a kind."""
         wanted = np.array([kind in kinds for kind in (*KINDS, "")])
         return np.asarray(wanted[np.frombuffer(self.kinds, np.uint8)[self.rows[numbers, 0]]])
 

@@ -54,7 +54,7 @@ class LaneView(ValueView):
             self._disproved.setdefault(name, []).append((axis, index))
 
     def is_constant(self, name: str) -> bool:
-        """Whether a tensor is computed from constants alone."""
+        """Tell whether a tensor is computed from constants alone."""
         return name in self.graph.constants or name in self._derived
 
     def known(self, name: str) -> Interval | None:
@@ -123,7 +123,7 @@ class LaneView(ValueView):
             self._known[name] = self._without_disproved(name, stored, shape)
 
     def takes(self, values: int) -> bool:
-        """Whether that many more values of activations may be followed; a value for a whole tensor always may."""
+        """Tell whether that many more values of activations may be followed; a value for a whole tensor always may."""
         if values <= 1:
             return True
         self._learned += values
@@ -143,7 +143,7 @@ class LaneView(ValueView):
         return array
 
     def is_disproved(self, name: str) -> bool:
-        """Whether some element was seen to hold another value than the analysis said."""
+        """Tell whether some element was seen to hold another value than the analysis said."""
         return name in self._disproved
 
     def derive(self, node: Node) -> None:
@@ -178,5 +178,5 @@ def _anything(elem_type: str, rank: int) -> Interval:
 
 
 def covers(array: Floats | Mask, shape: Sequence[Size]) -> bool:
-    """Whether every axis of an array is as long as the tensor's, or of length 1."""
+    """Tell whether every axis of an array is as long as the tensor's, or of length 1."""
     return array.ndim == len(shape) and all(have in (1, size) for have, size in zip(array.shape, shape, strict=True))

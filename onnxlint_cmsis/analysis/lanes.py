@@ -160,7 +160,7 @@ def _all_live(dimension_class: DimensionClass) -> ClassLanes:
 
 
 def _in_order(graph: Graph) -> bool:
-    """Whether every node comes after those whose results it reads, and no value is made twice."""
+    """Tell whether every node comes after those whose results it reads, and no value is made twice."""
     results = [name for node in graph.nodes for name in node.outputs if name]
     return len(set(results)) == len(results) and all(
         graph.producers[name].index < node.index

@@ -62,7 +62,7 @@ class NewLaneView(ValueView):
         return frozenset(leaf for axis in axes for leaf in leaves_of(axis) if not leaf.fixed)
 
     def is_new(self, node: Node, position: int) -> bool:
-        """Whether an operand has new elements where the output has."""
+        """Tell whether an operand has new elements where the output has."""
         return bool(self._of_operand(node, position) & self.wanted)
 
     def input(self, node: Node, position: int) -> Interval | None:

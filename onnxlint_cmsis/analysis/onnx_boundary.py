@@ -123,7 +123,7 @@ def _in_memory(graph: Graph, tensor: BoundaryTensor, stored: Stored) -> Boundary
 
 
 def _becomes_nchw(graph: Graph, name: str, rank: int) -> bool:
-    """Whether a Transpose from channels last to channels first reads an input, maybe behind a QuantizeLinear."""
+    """Tell whether a Transpose from channels last to channels first reads an input, maybe behind a QuantizeLinear."""
     around = [*graph.consumers.get(name, ())]
     around += [reader for node in around if quantizes(node) for reader in graph.consumers.get(node.outputs[0], ())]
     around += [reader for node in around if dequantizes(node) for reader in graph.consumers.get(node.outputs[0], ())]

@@ -141,5 +141,4 @@ def _kind(record: LoweredLayer) -> str:
 
 
 def _bits(record: LoweredLayer) -> int:
-    """Bits of a layer's activations."""
     return 8 if _kind(record) == "q7" else 16

@@ -42,7 +42,7 @@ def _is_scalar(graph: Graph, name: str) -> bool:
 
 
 def _any_extreme(node: Node, graph: Graph, *, factor: bool) -> bool:
-    """Whether a constant operand of one element is NaN, large, or as a factor or divisor close to 0."""
+    """Tell whether a constant operand of one element is NaN, large, or as a factor or divisor close to 0."""
     constants = [graph.constants[name] for name in node.inputs if name in graph.constants]
     scalars = (
         abs(float(value)) for constant in constants if prod(constant.shape) == 1 for value in constant.values() or ()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def fits_exactly(exact: ExactWay | None, room: int | None) -> bool:
-    """Whether a fix makes the model fit."""
+    """Tell whether a fix makes the model fit."""
     return exact is not None and room is not None and exact.bytes <= room
 
 

@@ -33,7 +33,7 @@ class HazardCheck(NamedTuple):
                 yield _statement(subject, hazard)
 
     def there(self, said: Content, route: Route) -> bool:
-        """Whether what was said holds for another route of its layer."""
+        """Tell whether what was said holds for another route of its layer."""
         return any(hazard.id == said.properties["hazard"] for hazard in route.hazards)
 
 

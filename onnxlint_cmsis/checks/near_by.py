@@ -28,7 +28,7 @@ MOST_SIZES = 8
 
 
 def about_padding(hazard: Hazard) -> bool:
-    """Whether a hazard depends on how the window is padded."""
+    """Tell whether a hazard depends on how the window is padded."""
     return bool(PADDINGS & (hazard.when.names() | (hazard.unsized or FALSE).names()))
 
 
@@ -150,7 +150,7 @@ def _releases(subject: Subject) -> tuple[str, ...]:
 
 
 def _works(subject: Subject, call: KernelCall) -> bool:
-    """Whether a changed call has no known hazard, as the runtime makes it."""
+    """Tell whether a changed call has no known hazard, as the runtime makes it."""
     handed = handed_over(call, subject.model.settings.runtime)
     return handed is not None and _clean(subject.routed(handed))
 
@@ -168,7 +168,7 @@ def _transposed(call: KernelCall) -> bool:
 
 
 def _taken_over(call: KernelCall) -> bool:
-    """Whether a Pad of the layer's own amounts would be folded into the call (see lower/pads.py)."""
+    """Tell whether a Pad of the layer's own amounts would be folded into the call (see lower/pads.py)."""
     amounts = (((before or 0), (after or 0)) for before, after in zip(call.padding, call.pad_after, strict=True))
     axes = zip(_spans(call), amounts, strict=True)
     return all(0 <= after - before <= 1 and before + after < (reach or 1) for reach, (before, after) in axes)

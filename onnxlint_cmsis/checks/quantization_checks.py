@@ -149,7 +149,7 @@ def share_of_macs(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> floa
 
 
 def is_much(model: ModelAnalysis, records: Sequence[LoweredLayer]) -> bool:
-    """Whether nodes in reference code are worth a warning; weights are, where a size is unknown."""
+    """Tell whether nodes in reference code are worth a warning; weights are, where a size is unknown."""
     share = share_of_work(model.work, [record.node.index for record in records])
     return any(record.weighted for record in records) if share is None else share >= ENOUGH
 

@@ -65,7 +65,7 @@ class RoutingCheck(NamedTuple):
         return route.kernel in self.kernels or route.effective in self.kernels
 
     def there(self, _said: Content, route: Route) -> bool:
-        """Whether what was said holds for another route of its layer."""
+        """Tell whether what was said holds for another route of its layer."""
         return not self.satisfied(route)
 
     def reach(self, subject: Subject) -> Iterator[Reached]:

@@ -213,7 +213,7 @@ class BaseModels:
         return path.exists() and not path.is_dir()
 
     def _was_file(self, name: str) -> bool:
-        """Whether the commit has a file of that name, or a symbolic link; no repository inside this one."""
+        """Tell whether the commit has a file of that name, or a symbolic link; no repository inside this one."""
         return name in self._files and self._files[name][0] in (LINK, "100644", "100755")
 
     def _renamed(self, new: list[str], gone: list[str]) -> dict[str, str]:
@@ -232,7 +232,7 @@ class BaseModels:
         return earlier
 
     def _is_same(self, before: str, after: str) -> bool:
-        """Whether a model of the work tree and the files that it is read with are those of the commit."""
+        """Tell whether a model of the work tree and the files that it is read with are those of the commit."""
         try:
             data = read_regular(self._top / after, MODEL)
         except OSError:
@@ -249,7 +249,7 @@ class BaseModels:
         return self._holds(beside(before, name), data)
 
     def _holds(self, path: str, data: bytes) -> bool:
-        """Whether a file of the commit has these bytes."""
+        """Tell whether a file of the commit has these bytes."""
         mode, name = self._files.get(path, ("", ""))
         if mode == LINK or not name:
             try:

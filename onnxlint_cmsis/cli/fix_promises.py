@@ -103,7 +103,7 @@ def size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | Non
 
 
 def can_fix(model: ModelAnalysis) -> bool:
-    """Whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
+    """Tell whether a fix can rewrite a model and prove that it did not change: whether the proof's runtime takes it."""
     from onnxlint_cmsis.fixers.planning.unchangeable import can_change
 
     form, graph = model.format, model.graph

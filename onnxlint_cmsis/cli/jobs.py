@@ -49,7 +49,7 @@ class Linted(NamedTuple):
         return self.file.fix is not None and self.job.fix != "fix"
 
     def ran(self, code: str) -> bool:
-        """Whether a rule ran on the file."""
+        """Tell whether a rule ran on the file."""
         from onnxlint_cmsis.config.selection import enabled
 
         return code not in self.file.skipped and enabled(code, self.job.settings, self.job.path)
@@ -168,7 +168,7 @@ class _Step(NamedTuple):
 
 
 def _to_lint(fixed: Linted, answer: Linted | Ended) -> bool:
-    """Whether a file that went through fixing has still to be linted."""
+    """Tell whether a file that went through fixing has still to be linted."""
     ended = answer is not fixed
     return not fixed.file.error and (fixed.file.fix is None or (ended and fixed.job.fix == "fix"))
 

@@ -62,7 +62,7 @@ class CommandParser(argparse.ArgumentParser):
         add("-v", "--verbose", action="store_true", help="Tell how each file was read, its sums, its settings.")
 
     def takes_value(self, option: str) -> bool | None:
-        """Whether a separate word follows an option; None where this parser has no such option."""
+        """Tell whether a separate word follows an option; None where this parser has no such option."""
         action = self._option_string_actions.get(option)
         return None if action is None else action.nargs != 0
 

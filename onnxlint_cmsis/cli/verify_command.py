@@ -159,7 +159,6 @@ def _fault(stated: list[dict[str, Any]], own: Certificate) -> str:
 
 
 def _text(report: dict[str, Any], *, given: bool) -> str:
-    """The report as lines."""
     lines = []
     for output in report["outputs"]:
         told = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"

@@ -30,7 +30,7 @@ class CompilerDefect(NamedTuple):
     """What the compiler does, as a clause that names it."""
 
     def changes(self, target: Target) -> bool:
-        """Whether a build for the target has the code that it changes, whatever compiles it."""
+        """Tell whether a build for the target has the code that it changes, whatever compiles it."""
         return target.isa in self.isas and holds(self.since, "", target.release)
 
     def hits(self, target: Target) -> bool | None:

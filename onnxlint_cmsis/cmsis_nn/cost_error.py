@@ -39,7 +39,7 @@ class FamilyError(NamedTuple):
     """CPU to the median error and that of 95 in 100, of shapes that no fit saw, in the worst release."""
 
     def has(self, kernel: str) -> bool:
-        """Whether a kernel is of this family."""
+        """Tell whether a kernel is of this family."""
         return kernel.startswith(self.kernels) and any(word in kernel for word in self.types)
 
 
@@ -181,7 +181,7 @@ def documented_error(call: KernelCall, target: Target, taken: Route) -> Document
 
 
 def has_numbers_of_another(target: Target) -> bool:
-    """Whether functions for integers have the numbers of another CPU that does not run the same code."""
+    """Tell whether functions for integers have the numbers of another CPU that does not run the same code."""
     return target.cpu not in INTEGER_CPUS and target.cpu not in (*CPUS.values(), target.isa.value)
 
 

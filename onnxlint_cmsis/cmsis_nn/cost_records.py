@@ -126,7 +126,7 @@ def float_build(target: Target) -> FloatBuild:
 
 
 def is_measured(target: Target) -> bool:
-    """Whether the target's CPU was measured, or one that runs its code to a few percent."""
+    """Tell whether the target's CPU was measured, or one that runs its code to a few percent."""
     return integer_build(target).cpu in (*CPUS.values(), *INTEGER_CPUS)
 
 
@@ -155,7 +155,7 @@ def table_for(
 
 
 def speaks_for(target: Target, compiler: MeasuredCompiler) -> bool:
-    """Whether a compiler was measured with a target's CPU and the code of its release."""
+    """Tell whether a compiler was measured with a target's CPU and the code of its release."""
     if compiler is GCC_12:
         return True
     measured = measured_on(target.release) in (LATER_RELEASE, *SAME_CODE)

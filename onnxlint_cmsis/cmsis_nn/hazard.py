@@ -88,13 +88,13 @@ class Hazard(NamedTuple):
         return (self.origin.function,) if self.of_kernels is None else self.of_kernels
 
     def on(self, target: Target) -> bool | None:
-        """Whether builds for a target have it; None where the compiler may make it."""
+        """Tell whether builds for a target have it; None where the compiler may make it."""
         if not self.origin.covers(target):
             return False
         return True if self.compiler is None else self.compiler.hits(target)
 
     def meets(self, values: Values) -> bool | None:
-        """Whether a call meets it; None where unknown sizes leave it open."""
+        """Tell whether a call meets it; None where unknown sizes leave it open."""
         truth = self.when.evaluate(values)
         return self.unsized.evaluate(values) if truth is None and self.unsized else truth
 

@@ -41,7 +41,6 @@ def _any(_: LoopSizes) -> bool:
 
 
 def _dense(sizes: LoopSizes) -> bool:
-    """Grouped convolutions run another product."""
     return sizes.filter_c == sizes.in_c
 
 

@@ -88,12 +88,12 @@ _AS_DENSE = ("conv-grouped-as-dense", "conv-s16-grouped-as-dense", "conv-s4-grou
 
 
 def reads_weight_offset(release: str) -> bool:
-    """Whether fully connected functions of s8 add the zero-point of the weights."""
+    """Tell whether fully connected functions of s8 add the zero-point of the weights."""
     return holds(_OFFSET_SINCE, "", release)
 
 
 def computes_groups_as_dense(taken: Route) -> bool:
-    """Whether a grouped convolution is computed as a dense one."""
+    """Tell whether a grouped convolution is computed as a dense one."""
     return any(hazard.id in _AS_DENSE for hazard in taken.hazards)
 
 
@@ -102,7 +102,7 @@ ALL_PRODUCTS = 2**31
 
 
 def adds_in_blocks(call: KernelCall, target: Target) -> bool:
-    """Whether an s16 call adds SHORT products of a sum in 32 bits, and those behind them in 64.
+    """Tell whether an s16 call adds SHORT products of a sum in 32 bits, and those behind them in 64.
 
     arm_fully_connected_s16 does so on DSP and MVE (arm_nn_vec_mat_mult_t_s16.c). So does arm_convolve_s16 from 6.0.0
     on, where it is not told that the bias is int32 (arm_nn_mat_mult_kernel_s16.c:65, arm_nn_mat_mult_nt_t_s16.c:65),

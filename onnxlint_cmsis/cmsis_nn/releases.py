@@ -97,7 +97,7 @@ def reviewed(release: str) -> str:
 
 
 def holds(since: str, until: str, release: str) -> bool:
-    """Whether a release is `since` or later, and older than `until`; an empty `until` is no bound.
+    """Tell whether a release is `since` or later, and older than `until`; an empty `until` is no bound.
 
     Raises:
         ValueError: the release is not reviewed.
@@ -113,7 +113,7 @@ def before(release: str) -> str:
 
 
 def outlives(until: str, release: str) -> bool:
-    """Whether a row that ends before `until` (empty: never) still holds in `release` or later."""
+    """Tell whether a row that ends before `until` (empty: never) still holds in `release` or later."""
     return not until or _ORDER[release] < _ORDER[until]
 
 

@@ -47,13 +47,13 @@ class Origin(NamedTuple):
         return next(iter(self.lines))
 
     def covers(self, target: Target) -> bool:
-        """Whether a build for the target has the statement. ValueError for a release without a review."""
+        """Tell whether a build for the target has the statement. ValueError for a release without a review."""
         branch = "armclang" if target.compiler == "armclang" else "gcc"
         built = target.isa in self.isas and branch in self.compilers and (target.specialized or not self.specialized)
         return built and self.spans(target.release)
 
     def spans(self, release: str) -> bool:
-        """Whether a release has the statement. ValueError for a release without a review."""
+        """Tell whether a release has the statement. ValueError for a release without a review."""
         return holds(self.since, self.until, release)
 
     def source(self, release: str) -> Source:

@@ -11,7 +11,7 @@ OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def compared(op: str, left: int, right: int) -> bool:
-    """Whether a comparison holds."""
+    """Tell whether a comparison holds."""
     if op == "==":
         return left == right
     if op == "!=":
@@ -114,7 +114,7 @@ class Term(NamedTuple):
         return frozenset().union(*(part.numbers() for part in self.parts))
 
     def reads(self, names: Set[str]) -> bool:
-        """Whether the term reads any of these variables."""
+        """Tell whether the term reads any of these variables."""
         return self.name in names if self.op == "var" else any(part.reads(names) for part in self.parts)
 
     def substitute(self, terms: Mapping[str, Term]) -> Term:

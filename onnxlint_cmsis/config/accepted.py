@@ -157,5 +157,5 @@ def _unused(mark: _Marked) -> Finding:
 
 
 def suppressed(settings: Settings, path: str, graph: Graph, finding: Finding) -> bool:
-    """Whether the configuration or the model accepts a finding, of any rule."""
+    """Tell whether the configuration or the model accepts a finding, of any rule."""
     return finding not in apply([finding], settings, graph, path).findings

@@ -119,7 +119,7 @@ def remaining(baseline: Baseline, file: str, findings: Sequence[Finding]) -> tup
 
 
 def has(baseline: Baseline, file: str, finding: Finding) -> bool:
-    """Whether the baseline has a finding of a file like this one."""
+    """Tell whether the baseline has a finding of a file like this one."""
     return identity(finding) in baseline.files.get(key_of(baseline.path, file), {})
 
 

@@ -28,11 +28,11 @@ class Consent:
         return read(self._settings.baseline) if self._settings.baseline else None
 
     def fixable(self, graph: Graph, finding: Finding) -> bool:
-        """Whether a fix may act on a finding."""
+        """Tell whether a fix may act on a finding."""
         return finding.code in self._codes and not self.accepted(graph, finding)
 
     def accepted(self, graph: Graph, finding: Finding) -> bool:
-        """Whether the configuration, the model or the baseline accepts a finding, of any rule."""
+        """Tell whether the configuration, the model or the baseline accepts a finding, of any rule."""
         if suppressed(self._settings, self._path, graph, finding):
             return True
         return self._baseline is not None and has(self._baseline, self._path, finding)

@@ -75,7 +75,7 @@ def longest(code: str, prefixes: Iterable[str]) -> int:
 
 
 def enabled(code: str, settings: Settings, path: str) -> bool:
-    """Whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie.
+    """Tell whether the rule runs on the file: the longer prefix of select and ignore decides, ignore on a tie.
 
     `code` is that of a rule without causes, or a code with a cause.
     """

@@ -404,7 +404,7 @@ class Settings:
     """Each key's value as written, for --show-settings."""
 
     def shows(self, finding: Finding, output_format: str) -> bool:
-        """Whether a report in a format shows a finding."""
+        """Tell whether a report in a format shows a finding."""
         if self.min_level is not None:
             return finding.level >= self.min_level
         told = finding.asks or finding.decides or finding.level > Level.NOTE

@@ -38,8 +38,6 @@ RESCALING_STAYS = "it was tried, and CMSIS-NN would not compute the layer or ano
 
 
 class _Tried(NamedTuple):
-    """Repairs of some layers, measured."""
-
     data: bytes
     """The model; empty where it was not made."""
     repairs: tuple[tuple[RepairSite, RepairMade], ...]

@@ -103,7 +103,7 @@ def _now(new: Snapshot, repair: RepairMade) -> list[Layer]:
 
 
 def _rewriting_helps(state: Snapshot, new: Snapshot, site: RepairSite, repair: RepairMade) -> bool:
-    """Whether the layers that do the work now meet fewer hazards, and more on no target."""
+    """Tell whether the layers that do the work now meet fewer hazards, and more on no target."""
     if site.record.layer is None:
         return bool(site.row.rule)
     if not _now(new, repair):

@@ -50,7 +50,7 @@ class ModelArray(NamedTuple):
         return f"{file}{INSIDE}{self.name}{self.suffix}"
 
     def is_named(self, text: str) -> bool:
-        """Whether a text names it, with the ending or without; an empty one names every array."""
+        """Tell whether a text names it, with the ending or without; an empty one names every array."""
         return text in ("", self.name, f"{self.name}{self.suffix}")
 
     def read(self) -> bytes:
@@ -86,7 +86,7 @@ _ENDS = {b'"': re.compile(rb'[\\"\n]'), b"'": re.compile(rb"[\\'\n]")}
 
 
 def has_sign(path: str) -> bool:
-    """Whether a C file looks as if it held a model: its first bytes have the mark of one."""
+    """Tell whether a C file looks as if it held a model: its first bytes have the mark of one."""
     try:
         with Path(path).open("rb") as file:
             return os.fstat(file.fileno()).st_size >= LEAST and shows_sign(file.read(START))
@@ -95,7 +95,7 @@ def has_sign(path: str) -> bool:
 
 
 def shows_sign(text: bytes) -> bool:
-    """Whether the beginning of C has the mark of a model."""
+    """Tell whether the beginning of C has the mark of a model."""
     return len(text) >= LEAST and _SIGN.search(text, 0, START) is not None
 
 
@@ -216,7 +216,7 @@ def _number(word: bytes, digits: bytes) -> int:
 
 
 def _is_onnx(data: bytes) -> bool:
-    """Whether the bytes are a message with a graph, from the first to the last."""
+    """Tell whether the bytes are a message with a graph, from the first to the last."""
     try:
         return any(tag >> 3 == 7 for tag in [tag for tag, *_ in fields(data, 0, len(data))])
     except (WireError, IndexError):

@@ -134,7 +134,7 @@ class Table(NamedTuple):
         return tuple(float(v) for v in value) if isinstance(value, tuple) else ()
 
     def has(self, name: str) -> bool:
-        """Whether the file gives the field."""
+        """Tell whether the file gives the field."""
         return self.position(name) != 0
 
     def table(self, name: str) -> Table | None:

@@ -159,17 +159,17 @@ SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache
 
 
 def is_model(name: str) -> bool:
-    """Whether a file is named like a model."""
+    """Tell whether a file is named like a model."""
     return name.lower().endswith(SUFFIXES)
 
 
 def is_c(name: str) -> bool:
-    """Whether a file is named like C or C++."""
+    """Tell whether a file is named like C or C++."""
     return name.lower().endswith(C_SUFFIXES)
 
 
 def is_image(name: str) -> bool:
-    """Whether a file is named like a firmware image or a library."""
+    """Tell whether a file is named like a firmware image or a library."""
     return name.lower().endswith(IMAGE_SUFFIXES)
 
 

@@ -18,7 +18,7 @@ class HeldModel(NamedTuple):
 
 
 def is_held(path: str) -> bool:
-    """Whether a path is a model within another file, or C, which is a model by an array alone."""
+    """Tell whether a path is a model within another file, or C, which is a model by an array alone."""
     return is_c(path) or bool(array_in(path))
 
 

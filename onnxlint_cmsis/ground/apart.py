@@ -81,7 +81,6 @@ class Apart:
             raise EndedError(self._how())
 
     def _how(self) -> str:
-        """How the process ended."""
         code = self._process.wait()
         return f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 

@@ -174,7 +174,7 @@ class Repository(NamedTuple):
         return dict(zip(told[2::3], told[1::3], strict=True))
 
     def holds(self, name: str, data: bytes) -> bool:
-        """Whether an object has these bytes, or is the Git LFS pointer to them. Raises GitError."""
+        """Tell whether an object has these bytes, or is the Git LFS pointer to them. Raises GitError."""
         import hashlib
 
         digest = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)

@@ -23,8 +23,6 @@ else:
         return eval(f"lambda _cls, {names}: _new(_cls, ({names},))").__code__
 
     class _Record(tuple):
-        """What every named tuple has."""
-
         __slots__ = ()
 
         def __new__(cls, *args, **fields):

@@ -18,7 +18,7 @@ MAX_AXES = 32
 
 
 def fits_an_array(shape: Sequence[int]) -> bool:
-    """Whether numpy takes an array of a shape; the other sizes count too where one is 0."""
+    """Tell whether numpy takes an array of a shape; the other sizes count too where one is 0."""
     return len(shape) <= MAX_AXES and min(shape, default=0) >= 0 and prod(filter(None, shape)) <= 2**59
 
 

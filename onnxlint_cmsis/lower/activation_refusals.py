@@ -108,7 +108,7 @@ def check_operand(graph: Graph, node: Node) -> Decision | None:
 
 
 def _is_dynamic(graph: Graph, node: Node) -> bool:
-    """Whether DynamicQuantizeLinear, seen through what only moves integers, makes an input."""
+    """Tell whether DynamicQuantizeLinear, seen through what only moves integers, makes an input."""
     tensor, roles = node.inputs[0], operator_of(node).roles
     if roles.sums is Sums.SCALED and parameters_of(node, roles.first) is None:  # it measures its input itself
         return True

@@ -58,7 +58,7 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
 
 
 def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> bool:
-    """Whether an operand is the same in every run: a constant, moved, dequantized or computed from others."""
+    """Tell whether an operand is the same in every run: a constant, moved, dequantized or computed from others."""
     if weights_behind(graph, tensor) is not None:
         return True
     node = graph.producers.get(tensor)
@@ -103,7 +103,7 @@ def _two_activations(function: Function, kind: str, first: Shape | None, second:
 
 
 def _same(first: Shape, second: Shape) -> bool | None:
-    """Whether two shapes hold the same elements one by one; None where a symbolic size leaves it open."""
+    """Tell whether two shapes hold the same elements one by one; None where a symbolic size leaves it open."""
     rank = max(len(first), len(second))
     pairs = list(zip(*((1,) * (rank - len(shape)) + shape for shape in (first, second)), strict=True))
     if any(None not in pair and pair[0] != pair[1] for pair in pairs):

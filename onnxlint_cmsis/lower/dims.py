@@ -65,7 +65,7 @@ def _laid_out(shape: Shape | None, plain: bool, missing: int) -> Dims:
 
 
 def is_image(graph: Graph, tensor: str) -> bool | None:
-    """Whether an activation is an image, stored as NHWC: its producers decide, else who reads where they begin.
+    """Tell whether an activation is an image, stored as NHWC: its producers decide, else who reads where they begin.
 
     None where nothing decides.
     """
@@ -84,7 +84,7 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
 
 
 def _read_as_image(graph: Graph, tensor: str) -> bool | None:
-    """Whether an operator on images reads a value, possibly behind others that keep the order of axes.
+    """Tell whether an operator on images reads a value, possibly behind others that keep the order of axes.
 
     False where one does that takes the order of axes as it stands, and none on images.
     """
@@ -114,12 +114,12 @@ def _to_nchw(order: tuple[int, ...]) -> bool:
 
 
 def becomes_image(graph: Graph, tensor: str) -> bool:
-    """Whether an operator on images reads a value, possibly behind others that keep the order of axes."""
+    """Tell whether an operator on images reads a value, possibly behind others that keep the order of axes."""
     return _read_as_image(graph, tensor) is True
 
 
 def _keeps_channels(graph: Graph, node: Node) -> bool:
-    """Whether a Reshape only joins or splits the plane of an image, behind its batch and channels."""
+    """Tell whether a Reshape only joins or splits the plane of an image, behind its batch and channels."""
     shapes = [graph.shape(name) for name in (*node.inputs[:1], *node.outputs[:1])]
     if canonical(node) != "Reshape" or any(shape is None or len(shape) < 3 for shape in shapes):
         return False

@@ -63,7 +63,7 @@ def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
 
 
 def _repeats(node: Node) -> bool:
-    """Whether output i is input floor(i / factor) for every whole factor."""
+    """Tell whether output i is input floor(i / factor) for every whole factor."""
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     rounding = node.text("nearest_mode", "round_prefer_floor")
     if canonical(node) == "Upsample" or node.opset < 11 or (mode == "asymmetric" and rounding == "floor"):

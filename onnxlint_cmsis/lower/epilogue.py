@@ -126,17 +126,17 @@ def _followed(
 
 
 def has_bias(node: Node, ending: Epilogue) -> bool:
-    """Whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
+    """Tell whether a layer of a quantized model has a bias: as an input, or as a constant added behind."""
     return ending.added is not None or node.has(operator_of(node).roles.bias)
 
 
 def changes_weights(node: Node) -> bool:
-    """Whether an absorbed node goes into weights and bias: no clamp, and none that only changes the storage."""
+    """Tell whether an absorbed node goes into weights and bias: no clamp, and none that only changes the storage."""
     return canonical(node) not in CLAMPS and operator_of(node).elements not in _TRACELESS
 
 
 def is_clamp(graph: Graph, node: Node) -> bool:
-    """Whether a node is Relu, or Clip with fixed bounds."""
+    """Tell whether a node is Relu, or Clip with fixed bounds."""
     bounds = [name for name in node.inputs[1:] if name]
     return canonical(node) in CLAMPS and all(weights_behind(graph, name) is not None for name in bounds)
 
@@ -196,7 +196,7 @@ def _constant_add(graph: Graph, node: Node, tensor: str) -> bool:
 
 
 def _per_channel(graph: Graph, layer: Layer, node: Node, tensor: str, derived: AbstractSet[str]) -> bool:
-    """Whether a node adds or multiplies by a constant with one number, or one for each channel of the layer."""
+    """Tell whether a node adds or multiplies by a constant with one number, or one for each channel of the layer."""
     others = [name for name in node.inputs if name != tensor]
     if canonical(node) not in LINEAR or len(others) != 1 or (canonical(node) == "Div" and node.inputs[0] != tensor):
         return False
@@ -208,7 +208,7 @@ def _per_channel(graph: Graph, layer: Layer, node: Node, tensor: str, derived: A
 
 
 def along_channels(shape: tuple[int | None, ...] | None, axis: int, channels: int | None) -> bool:
-    """Whether a constant of this shape has one number, or one per channel along an axis counted from the last."""
+    """Tell whether a constant of this shape has one number, or one per channel along an axis counted from the last."""
     if shape is None:
         return False
     sizes = [size for size in shape if size != 1]

@@ -21,7 +21,7 @@ _REORDERS = (Elements.SAME, Elements.TRANSPOSED)
 
 
 def quantized_model(graph: Graph) -> bool:
-    """Whether any activation of the model is quantized, so that its float nodes stay float."""
+    """Tell whether any activation of the model is quantized, so that its float nodes stay float."""
     for node in graph.nodes:
         operator = operator_of(node)
         integers = operator.elements is Elements.MEASURED or operator.roles.sums in (Sums.INTEGERS, Sums.SCALED)
@@ -66,7 +66,7 @@ def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
 
 
 def is_zero(graph: Graph, tensor: str) -> bool | None:
-    """Whether a tensor is real zero in every run, through Q/DQ, casts and what moves or repeats elements.
+    """Tell whether a tensor is real zero in every run, through Q/DQ, casts and what moves or repeats elements.
 
     None where its values are stored and cannot be read. A tensor that is computed, or that a caller may give, is not.
     """
@@ -74,7 +74,7 @@ def is_zero(graph: Graph, tensor: str) -> bool | None:
 
 
 def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
-    """Whether all stored elements of a tensor are one number."""
+    """Tell whether all stored elements of a tensor are one number."""
     stored, node = graph.constants.get(tensor), graph.producers.get(tensor)
     if stored is not None:
         values = stored.values()
@@ -121,7 +121,7 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
 
 
 def keeps_scale(node: Node) -> bool:
-    """Whether a node on integers gives integers of the same scale."""
+    """Tell whether a node on integers gives integers of the same scale."""
     return operator_of(node).elements in _KEEPS or canonical(node) in ("Resize", "Upsample")
 
 

@@ -40,8 +40,6 @@ def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
 
 
 class _Islands:
-    """One walk over a graph."""
-
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
         self._records = {record.node.index: record for record in lowered.records}
@@ -84,7 +82,7 @@ class _Islands:
             nodes.append(node)
 
     def _inside(self, node: Node) -> bool:
-        """Whether a node computes on float tensors."""
+        """Tell whether a node computes on float tensors."""
         if quantizes(node) or dequantizes(node) or node.bodies:
             return False
         record = self._records.get(node.index)

@@ -226,7 +226,7 @@ class _Walk:
 
 
 def _rows_in_memory(value: Stored) -> bool:
-    """Whether rows lie one after the other, so that the order of the columns of weights makes up for theirs."""
+    """Tell whether rows lie one after the other, so that the order of the columns of weights makes up for theirs."""
     source = value.folded_from or value
     rows = prod(value.shape[:-1])
     for count in range(len(source.order) + 1):

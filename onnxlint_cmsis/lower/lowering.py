@@ -67,7 +67,7 @@ MAKE_ZEROS = (*CLAMPS, "HardSwish", "HardSigmoid", "ThresholdedRelu", "Shrink", 
 
 
 def _may_be_zero(graph: Graph, tensor: str) -> bool:
-    """Whether numbers of a tensor come from an operator that makes zeros, through others that keep zeros."""
+    """Tell whether numbers of a tensor come from an operator that makes zeros, through others that keep zeros."""
     waiting, seen = [tensor], set[int]()
     while waiting:
         node = graph.producers.get(waiting.pop())
@@ -84,8 +84,6 @@ def _may_be_zero(graph: Graph, tensor: str) -> bool:
 
 
 class _Lowering:
-    """One pass over a graph."""
-
     def __init__(self, graph: Graph, assume: Assumptions) -> None:
         self._graph = graph
         self._derived: AbstractSet[str] = derived_values(graph)

@@ -66,17 +66,17 @@ def moved_places(value: Laid, order: Sequence[int]) -> Places:
 
 
 def same_memory(shape: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-    """Whether two orders of a shape lay its elements out alike; axes of size 1 do not count."""
+    """Tell whether two orders of a shape lay its elements out alike; axes of size 1 do not count."""
     return [axis for axis in first if shape[axis] != 1] == [axis for axis in second if shape[axis] != 1]
 
 
 def lies_in(value: Laid, order: tuple[int, ...]) -> bool:
-    """Whether the value's memory is in this order."""
+    """Tell whether the value's memory is in this order."""
     return value.folded_from is None and same_memory(value.shape, value.order, order)
 
 
 def row_major(value: Laid) -> bool:
-    """Whether memory has the elements in ONNX's own order."""
+    """Tell whether memory has the elements in ONNX's own order."""
     return lies_in(value, tuple(range(len(value.shape))))
 
 

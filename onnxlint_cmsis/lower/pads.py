@@ -89,7 +89,7 @@ def _added(first: Sides, second: Sides) -> Sides:
 
 
 def _expressible(node: Node, kernel: tuple[Size, ...], more: Sides) -> bool:
-    """Whether CMSIS-NN can be told the convolution's padding with `more` added to its own."""
+    """Tell whether CMSIS-NN can be told the convolution's padding with `more` added to its own."""
     axes = len(kernel)
     if node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID", ""):
         return False
@@ -105,7 +105,7 @@ def _expressible(node: Node, kernel: tuple[Size, ...], more: Sides) -> bool:
 
 
 def _folded_by_all(graph: Graph, pad: Node) -> bool:
-    """Whether every reader of a Pad, seen through Q/DQ, is a convolution that folds it."""
+    """Tell whether every reader of a Pad, seen through Q/DQ, is a convolution that folds it."""
     waiting, seen = [pad.outputs[0]], set()
     while waiting:
         tensor = waiting.pop()

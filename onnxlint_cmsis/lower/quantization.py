@@ -65,7 +65,7 @@ class AffineQuantization(NamedTuple):
         return tuple(zero - offset for zero in zeros) if offset else zeros
 
     def equals(self, other: AffineQuantization) -> bool:
-        """Whether integers mean the same in both."""
+        """Tell whether integers mean the same in both."""
         if self.elem_type != other.elem_type or self.zero_points != other.zero_points or not self.known:
             return False
         pairs = list(zip(self.scales or (), other.scales or (), strict=False))

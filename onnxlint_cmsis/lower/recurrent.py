@@ -80,7 +80,7 @@ def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str:
 
 
 def _whole(graph: Graph, lengths: str, steps: Size) -> bool:
-    """Whether every sequence is as long as the input, so that the lengths say nothing."""
+    """Tell whether every sequence is as long as the input, so that the lengths say nothing."""
     stored = weights_behind(graph, lengths)
     values = stored.values() if stored is not None and not stored.overridable else None
     return values is not None and all(value == steps for value in values)

@@ -70,7 +70,7 @@ def common_of(quantizations: Collection[AffineQuantization]) -> AffineQuantizati
 
 
 def holds(numbers: AffineQuantization, low: float, high: float) -> bool:
-    """Whether a quantization reaches both ends of a range, by half a step at least."""
+    """Tell whether a quantization reaches both ends of a range, by half a step at least."""
     first, last = real_range(numbers)
     return first - numbers.scale / 2 <= low and high <= last + numbers.scale / 2
 

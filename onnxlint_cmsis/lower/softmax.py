@@ -83,7 +83,7 @@ def softmax_axes(node: Node, rank: int) -> tuple[int, ...]:
 
 
 def _softmax_rows(shape: Shape, axes: set[int], order: tuple[int, ...]) -> bool:
-    """Whether the axes can be last in memory. An axis of size 1 or unknown size may be anywhere."""
+    """Tell whether the axes can be last in memory. An axis of size 1 or unknown size may be anywhere."""
     inside = [axis in axes for axis in order if shape[axis] not in (1, None)]
     return inside == sorted(inside)
 

@@ -28,12 +28,12 @@ _BEHIND = MOVES | {Elements.DEQUANTIZED, Elements.QUANTIZED, Elements.CAST}
 
 
 def quantizes(node: Node | None) -> bool:
-    """Whether there is a node and it is QuantizeLinear of any domain."""
+    """Tell whether there is a node and it is QuantizeLinear of any domain."""
     return node is not None and operator_of(node).quantizes
 
 
 def dequantizes(node: Node | None) -> bool:
-    """Whether there is a node and it is DequantizeLinear of any domain."""
+    """Tell whether there is a node and it is DequantizeLinear of any domain."""
     return node is not None and operator_of(node).dequantizes
 
 

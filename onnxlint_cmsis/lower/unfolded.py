@@ -50,7 +50,7 @@ def unfolded(graph: Graph) -> Iterator[Unfolded]:
 
 
 def _is_stored(graph: Graph, tensor: str) -> bool:
-    """Whether a tensor is a constant of float32."""
+    """Tell whether a tensor is a constant of float32."""
     constant = graph.constants.get(tensor)
     return constant is not None and not constant.overridable and constant.elem_type == "float32"
 
@@ -71,7 +71,7 @@ def _is_normalization(graph: Graph, node: Node) -> bool:
 
 
 def _is_linear(graph: Graph, layer: Node, node: Node, bias: Node | None = None) -> bool:
-    """Whether a node combines a layer's result with one constant, or one for each channel."""
+    """Tell whether a node combines a layer's result with one constant, or one for each channel."""
     result = (bias or layer).outputs[0]
     others = [name for name in node.inputs if name != result]
     shape = graph.shape(layer.outputs[0])

@@ -65,7 +65,7 @@ def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> D
 
 
 def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) -> bool:
-    """Whether nothing but a change of scale keeps a clamp out of the function in front."""
+    """Tell whether nothing but a change of scale keeps a clamp out of the function in front."""
     pair = graph.producers.get(node.inputs[0])
     if not dequantizes(pair) or pair is None or pair.inputs[0] not in clampable:
         return False
@@ -75,6 +75,6 @@ def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) ->
 
 
 def is_shape_arithmetic(graph: Graph, node: Node) -> bool:
-    """Whether all inputs and outputs are integers, as in arithmetic on shapes."""
+    """Tell whether all inputs and outputs are integers, as in arithmetic on shapes."""
     types = {graph.elem_type(name) for name in (*node.inputs[:1], *node.outputs[:1])}
     return types <= INTEGERS

@@ -102,7 +102,7 @@ class Resolver:
         return flat[0] if len(flat) == 1 else Axis(form, size, -1, tuple(flat))
 
     def _dropped(self, part: Axis) -> bool:
-        """Whether a factor is 1 and locked, so that it is left out."""
+        """Tell whether a factor is 1 and locked, so that it is left out."""
         return part.size == 1 and part.form is AxisForm.LEAF and self.leaves[part.leaf].fixed
 
 

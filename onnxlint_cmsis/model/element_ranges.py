@@ -44,7 +44,7 @@ WIDE = 2.0**-6
 
 
 def is_whole(elem_type: str) -> bool:
-    """Whether a type holds integers or truth values."""
+    """Tell whether a type holds integers or truth values."""
     return "int" in elem_type or elem_type == "bool"
 
 

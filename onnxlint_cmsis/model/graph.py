@@ -117,7 +117,7 @@ class Node:
         return (*self.inputs, *(key for body in self.bodies for key in body.outputs))
 
     def has(self, position: int) -> bool:
-        """Whether it has an input; False for a position outside, and for an omitted one."""
+        """Tell whether it has an input; False for a position outside, and for an omitted one."""
         return 0 <= position < len(self.inputs) and bool(self.inputs[position])
 
     def is_op(self, *op_types: str) -> bool:

@@ -23,7 +23,7 @@ MAX_ELEMENTS = 2**24
 
 
 def fits(*shapes: Sequence[int]) -> bool:
-    """Whether arrays broadcast with each other to one within the size limit."""
+    """Tell whether arrays broadcast with each other to one within the size limit."""
     return prod(np.broadcast_shapes(*map(tuple, shapes))) <= MAX_ELEMENTS
 
 
@@ -69,5 +69,5 @@ def reduced(mask: Mask, shape: Sequence[Size]) -> Mask:
 
 
 def anywhere(mask: Mask, axes: Iterable[int], keep: bool = True) -> Mask:
-    """Whether any element along some axes, which stay with length 1 or go."""
+    """Tell whether any element along some axes, which stay with length 1 or go."""
     return np.asarray(mask.any(axis=tuple(axes), keepdims=keep))

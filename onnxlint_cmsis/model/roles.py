@@ -184,7 +184,7 @@ class Roles(NamedTuple):
         return next((triple for triple in self.quantized if triple.value < 0), Quantized(-1, -1, -1))
 
     def holds_parameters(self, position: int, inputs: int) -> bool:
-        """Whether an input of a node with this many inputs holds scales or zero-points."""
+        """Tell whether an input of a node with this many inputs holds scales or zero-points."""
         return any(position in (value.scale, value.zero_point) for value in self.quantized_of(inputs))
 
     def zero_point_of(self, position: int, inputs: int) -> int | None:

@@ -38,7 +38,7 @@ class Tensors:
         self.label = node.label
 
     def has(self, position: int) -> bool:
-        """Whether the node has that input."""
+        """Tell whether the node has that input."""
         return self.node.has(position)
 
     def input(self, position: int) -> Axes | None:
@@ -92,7 +92,7 @@ class Tensors:
         return self.tensors[name]
 
     def _copied_per_use(self, name: str) -> bool:
-        """Whether it is a stored constant vector: one tensor may serve unrelated layers."""
+        """Tell whether it is a stored constant vector: one tensor may serve unrelated layers."""
         constant = self.graph.constants.get(name)
         return constant is not None and sum(size != 1 for size in constant.shape) <= 1 and self.graph.stores(name)
 
@@ -103,12 +103,12 @@ class Tensors:
                 self.variables.pin(axis, "", f"initializer {name} is a graph input too, so a caller may replace it")
 
     def is_constant(self, position: int) -> bool:
-        """Whether an input is computed from constants alone."""
+        """Tell whether an input is computed from constants alone."""
         name = self.node.inputs[position] if self.has(position) else ""
         return name in self.graph.constants or name in self.derived
 
     def is_scalar(self, position: int) -> bool:
-        """Whether an input is a constant of one element that spreads over any size the others have."""
+        """Tell whether an input is a constant of one element that spreads over any size the others have."""
         name = self.node.inputs[position]
         return self._copied_per_use(name) and all(size == 1 for size in self.graph.constants[name].shape)
 

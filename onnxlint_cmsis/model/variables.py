@@ -96,7 +96,7 @@ def combined(binding: Binding, sizes: Sequence[Size]) -> Size:
 
 
 def contains(structure: Dimension, leaf: Dimension) -> bool:
-    """Whether the leaf is among the parts of the structure, at any depth."""
+    """Tell whether the leaf is among the parts of the structure, at any depth."""
     seen: set[int] = set()
     pending = [structure]
     while pending:

@@ -28,5 +28,5 @@ def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
 
 
 def padded(node: Node) -> bool:
-    """Whether some window of a convolution or pooling may lie partly in padding."""
+    """Tell whether some window of a convolution or pooling may lie partly in padding."""
     return any(node.ints("pads")) or node.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID")

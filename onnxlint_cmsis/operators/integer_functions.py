@@ -125,7 +125,7 @@ def regrouped(weights: Array, groups: int) -> Array:
 
 
 def only_multiplies(node: Node, *, gemm: bool, biased: bool) -> bool:
-    """Whether the attributes of a matrix product leave it one, with a bias that counts once."""
+    """Tell whether the attributes of a matrix product leave it one, with a bias that counts once."""
     turned = ("transA", "transBatchA", "transBatchB", *(() if gemm else ("transB",)))
     factors = ("alpha", "beta") if biased else ("alpha",)
     plain = all(node.attributes.get(name, 1.0) == 1.0 for name in factors)

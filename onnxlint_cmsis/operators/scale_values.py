@@ -130,7 +130,7 @@ def quantized_curve(curve: Curve) -> ValueRule:
 
 
 def in_steps_of_result(node: Node, view: ValueView, position: int) -> bool:
-    """Whether an input has the same scale and zero-point as the result."""
+    """Tell whether an input has the same scale and zero-point as the result."""
     result = view.roles(node).result
     for mine, theirs in ((position + 1, result.scale), (position + 2, result.zero_point)):
         left, right = view.scalar(node, mine, 0.0), view.scalar(node, theirs, 0.0)

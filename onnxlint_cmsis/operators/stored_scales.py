@@ -101,7 +101,7 @@ def through_scales(rule: ValueRule, *, error: float = 0.0, rescales: bool = Fals
 
 
 def _one_scale(node: Node, view: ValueView) -> bool:
-    """Whether all data has the scale and zero-point of the result, or none has any."""
+    """Tell whether all data has the scale and zero-point of the result, or none has any."""
     names = (node.outputs[0], *(node.inputs[position] for position in view.roles(node).data_of(node)))
     return len({view.graph.quantization.get(name) for name in names}) == 1
 

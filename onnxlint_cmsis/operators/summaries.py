@@ -90,7 +90,7 @@ def _with_padding(result: Interval, node: Node) -> Interval:
 
 
 def _windows_hold_data(node: Node) -> bool:
-    """Whether every window has an element that is no padding."""
+    """Tell whether every window has an element that is no padding."""
     kernel = node.ints("kernel_shape")
     strides = node.ints("strides") or (1,) * len(kernel)
     if node.int("ceil_mode") and (padded(node) or any(s > k for s, k in zip(strides, kernel, strict=False))):

@@ -268,7 +268,7 @@ def _known_in_one(old: Side, new: Side, field: str) -> dict[str, list[RowPair]]:
 
 
 def _known(row: LayerReport, field: str) -> bool:
-    """Whether the field is known; a layer that the first run alone computes takes no time."""
+    """Tell whether the field is known; a layer that the first run alone computes takes no time."""
     return getattr(row, field) is not None or row.instructions == 0
 
 

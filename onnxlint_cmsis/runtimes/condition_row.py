@@ -47,7 +47,7 @@ class ConditionRow(NamedTuple):
     """What the layer has, as a clause."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:
-        """Whether the row decides about a layer in a revision, on some instruction set at least."""
+        """Tell whether the row decides about a layer in a revision, on some instruction set at least."""
         dated = self.since <= runtime.since and (not self.until or runtime.since < self.until)
         asked = (not self.ops or facts.op in self.ops) and (not self.causes or facts.cause in self.causes)
         return dated and asked and self.holds(facts)

@@ -57,7 +57,7 @@ BESIDE = (Outcome.REFERENCE, Outcome.REFUSED)
 
 
 def _is_sure(row: ConditionRow, runtime: Runtime) -> bool:
-    """Whether a layer that a row decides about is known to meet it."""
+    """Tell whether a layer that a row decides about is known to meet it."""
     return row.sure and (runtime.ran or row.seen)
 
 

@@ -102,7 +102,7 @@ class Execution(ABC):
         return ""
 
     def has_cost(self, node: Node, target: Target) -> bool:
-        """Whether there can be a cost of a node."""
+        """Tell whether there can be a cost of a node."""
         del node, target
         return True
 

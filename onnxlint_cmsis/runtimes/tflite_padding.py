@@ -11,7 +11,7 @@ PADDED = (Function.CONVOLVE, Function.DEPTHWISE, Function.MAX_POOL)
 
 
 def becomes_pad(call: KernelCall) -> bool:
-    """Whether the padding of a call is known to be neither SAME nor VALID."""
+    """Tell whether the padding of a call is known to be neither SAME nor VALID."""
     if call.function not in PADDED or not any((*call.padding, *call.pad_after)):
         return False
     return not all(_same(call, axis) for axis in (0, 1))
@@ -25,14 +25,14 @@ def handed_over(call: KernelCall, runtime: Runtime) -> KernelCall | None:
 
 
 def expressible(call: KernelCall) -> bool:
-    """Whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
+    """Tell whether TensorFlow Lite has the padding of a transposed convolution: SAME puts the smaller half before."""
     pairs = zip(call.padding, call.pad_after, strict=True)
     known = [(before, after) for before, after in pairs if before is not None and after is not None]
     return call.function is not Function.TRANSPOSE_CONV or all(b == (b + a) // 2 for b, a in known)
 
 
 def _same(call: KernelCall, axis: int) -> bool:
-    """Whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
+    """Tell whether SAME gives the padding along an axis (lite/kernels/padding.h); true where a size is unknown."""
     size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
     before, after = call.padding[axis], call.pad_after[axis]
     stride, dilation = call.stride[axis], call.dilation[axis]
@@ -48,14 +48,14 @@ def loses_padding(call: KernelCall) -> bool:
 
 
 def becomes_slice(call: KernelCall) -> bool:
-    """Whether a transposed convolution is cut in a way that neither SAME nor VALID is (lite/kernels/padding.h)."""
+    """Tell whether a transposed convolution is cut in a way that neither SAME nor VALID is (lite/kernels/padding.h)."""
     if call.function is not Function.TRANSPOSE_CONV or not any((*call.padding, *call.pad_after)):
         return False
     return not all(_same_transposed(call, axis) for axis in (0, 1))
 
 
 def _same_transposed(call: KernelCall, axis: int) -> bool:
-    """Whether the output is that of SAME: stride times as large, cut by half on each side; true where unknown."""
+    """Tell whether the output is that of SAME: stride times as large, cut by half on each side; true where unknown."""
     size, kernel = (call.input_dims.h, call.input_dims.w)[axis], (call.filter_dims.h, call.filter_dims.w)[axis]
     length, stride = (call.output_dims.h, call.output_dims.w)[axis], call.stride[axis]
     before, after = call.padding[axis], call.pad_after[axis]

@@ -118,7 +118,7 @@ def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
 
 
 def _holds_integers(stored: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
-    """Whether weights were read, and are integers of at least two axes; a damaged file may have none of them."""
+    """Tell whether weights were read, and are integers of at least two axes; a damaged file may have none of them."""
     return stored is not None and stored.ndim > 1 and stored.size > 0 and stored.dtype.kind in "iu"
 
 
@@ -238,7 +238,7 @@ def _least_and_most(weights: NDArray[Any], inputs: Sequence[float]) -> tuple[NDA
 
 
 def _per_tensor(*numbers: AffineQuantization) -> bool:
-    """Whether each has one scale above 0 and a type of 8 or 16 bits."""
+    """Tell whether each has one scale above 0 and a type of 8 or 16 bits."""
     return all(
         quantization.known
         and len(quantization.scales or ()) == 1

@@ -159,7 +159,7 @@ def _best(layer: Subject, record: LoweredLayer, now: Way) -> Way:
 
 
 def _as_right(other: Route, present: Route) -> bool:
-    """Whether neither call has a hazard, and the other one no error that the present one does not have."""
+    """Tell whether neither call has a hazard, and the other one no error that the present one does not have."""
     rows = {row.id for row in other.inexact} - {row.id for row in present.inexact}
     return not (rows or other.hazards or other.open_hazards or present.hazards)
 

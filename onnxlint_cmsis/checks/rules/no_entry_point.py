@@ -76,20 +76,20 @@ class _Way(NamedTuple):
 
 
 def _is_square(graph: Graph, node: Node) -> bool:
-    """Whether a Pow has the exponent 2."""
+    """Tell whether a Pow has the exponent 2."""
     exponent = graph.constants.get(node.inputs[1]) if node.has(1) else None
     return exponent is not None and exponent.values() == (2,)
 
 
 def _is_over_time(graph: Graph, node: Node) -> bool:
-    """Whether a mean of `[batch, time, features]` is over time."""
+    """Tell whether a mean of `[batch, time, features]` is over time."""
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
     axes = node.ints("axes") or (given.values() if given is not None else None) or ()
     return len(graph.shape(node.inputs[0]) or ()) == 3 and tuple(axes) in ((1,), (-2,))
 
 
 def _is_selection(graph: Graph, node: Node) -> bool:
-    """Whether a Gather takes one constant index."""
+    """Tell whether a Gather takes one constant index."""
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
     return given is not None and prod(given.shape) == 1
 
@@ -102,7 +102,7 @@ def _constant_position(graph: Graph, node: Node) -> int | None:
 
 
 def _is_foldable(graph: Graph, node: Node) -> bool:
-    """Whether weights and bias of the layer in front can take the constant in, before they are quantized."""
+    """Tell whether weights and bias of the layer in front can take the constant in, before they are quantized."""
     constant, roles = _constant_position(graph, node), operator_of(node).roles
     if constant is None or (canonical(node) == "Div" and constant == roles.first):
         return False
@@ -122,13 +122,13 @@ def _layer_in_front(graph: Graph, tensor: str) -> Node | None:
 
 
 def _is_behind(graph: Graph, node: Node, layers: tuple[str, ...]) -> bool:
-    """Whether a node stands behind one of these layers, and its numbers could go into the weights."""
+    """Tell whether a node stands behind one of these layers, and its numbers could go into the weights."""
     layer = _layer_in_front(graph, node.inputs[0])
     return layer is not None and canonical(layer) in layers
 
 
 def _takes_in(graph: Graph, layer: Node, constant: str) -> bool:
-    """Whether a layer of constant weights has one channel for each number of a constant."""
+    """Tell whether a layer of constant weights has one channel for each number of a constant."""
     weights = layer.inputs[operator_of(layer).roles.weights[0]]
     if weights_behind(graph, weights) is None or canonical(layer) == "ConvTranspose":
         return False  # neither folds into a ConvTranspose
@@ -140,7 +140,7 @@ def _takes_in(graph: Graph, layer: Node, constant: str) -> bool:
 
 
 def _is_float_constant(graph: Graph, node: Node) -> bool:
-    """Whether the activation of an operator is quantized, and its constant is not."""
+    """Tell whether the activation of an operator is quantized, and its constant is not."""
     roles, constant = operator_of(node).roles, _constant_position(graph, node)
     if constant is None or canonical(node) not in ("Add", "Mul"):
         return False
@@ -359,8 +359,6 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
 
 
 class _Missing(NamedTuple):
-    """A node without a kernel."""
-
     record: LoweredLayer
     """The node."""
     decision: Decision

@@ -41,7 +41,7 @@ class FloatLoops:
             self.counts[part] = self.counts.get(part, 0) + number
 
     def ran(self, name: str) -> bool:
-        """Whether the route names a function, by its name without `arm_` and the type."""
+        """Tell whether the route names a function, by its name without `arm_` and the type."""
         return self.kind.kernel(name) in self.taken.chain
 
     @property

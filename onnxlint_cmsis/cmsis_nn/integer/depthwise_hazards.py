@@ -117,16 +117,16 @@ class _Axis(NamedTuple):
     dilation: Term
 
     def several(self) -> Condition:
-        """Whether more than one tap meets the input."""
+        """Tell whether more than one tap meets the input."""
         return all_of(greater(self.taps, 1), any_of(greater(self.pad, 0), greater(self.size, self.dilation)))
 
     def clipped_before(self) -> Condition:
-        """Whether the first window whose last tap is not in front of the input begins there."""
+        """Tell whether the first window whose last tap is not in front of the input begins there."""
         first = maximum(self.pad - (self.taps - 1) * self.dilation + self.stride - 1, 0) // self.stride
         return all_of(greater(self.taps, 1), less(first * self.stride, self.pad), less(first, self.outputs))
 
     def clipped_after(self) -> Condition:
-        """Whether the first window whose last tap is behind the input begins inside it."""
+        """Tell whether the first window whose last tap is behind the input begins inside it."""
         whole = maximum(self.size + self.pad - (self.taps - 1) * self.dilation - 1 + self.stride, 0) // self.stride
         return all_of(less(whole, self.outputs), less(whole * self.stride - self.pad, self.size))
 

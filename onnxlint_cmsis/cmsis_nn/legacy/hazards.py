@@ -22,8 +22,6 @@ _CHANNELS = unequal(IN_C, OUT_C)
 
 
 class _Check(NamedTuple):
-    """The check of a function."""
-
     name: str
     """Function without `arm_`, which is an entry point too."""
     refused: Condition

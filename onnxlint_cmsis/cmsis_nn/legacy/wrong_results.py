@@ -95,7 +95,7 @@ _IN_PLACE = UncheckedFault(
 
 
 def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condition:
-    """Whether a window reads input whose index a signed char does not hold."""
+    """Tell whether a window reads input whose index a signed char does not hold."""
     return all_of(greater(size, _INDEX), at_least((out - 1) * stride + taps - 1 - pad, _INDEX))
 
 

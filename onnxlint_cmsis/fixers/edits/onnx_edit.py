@@ -191,7 +191,7 @@ class GraphEdit:
 
 
 def _idle(names: Sequence[str], before: set[str], kept: set[str]) -> bool:
-    """Whether values that had a reader have none any more."""
+    """Tell whether values that had a reader have none any more."""
     return any(name in before for name in names) and not any(name in kept for name in names)
 
 

@@ -67,8 +67,6 @@ def tiled(path: str, data: bytes, tiles: Mapping[Segment, Sequence[int]]) -> byt
 
 
 class _Tile:
-    """One segment in groups."""
-
     def __init__(self, edit: TfliteEdit, segment: Segment, ends: tuple[int, ...]) -> None:
         self._edit, self._segment = edit, segment
         self._groups = [range(start, end) for start, end in zip((0, *ends), ends, strict=False)]

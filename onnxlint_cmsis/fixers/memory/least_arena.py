@@ -33,15 +33,13 @@ def instructions_on_targets(state: Snapshot) -> list[int]:
 
 
 class _Bound:
-    """What tiles may cost."""
-
     def __init__(self, state: Snapshot) -> None:
         self._state, self._left = state, MOST_PRICED
         share = 1 + state.request.options.most_instructions / 100
         self._most = [share * instructions for instructions in instructions_on_targets(state)]
 
     def holds(self, fit: Fit) -> bool:
-        """Whether the layers with tiles cost no more than is allowed, and meet neither hazard nor unknown cost."""
+        """Tell whether the layers with tiles cost no more than is allowed, and meet neither hazard nor unknown cost."""
         if self._left == 0:
             return False
         self._left -= 1

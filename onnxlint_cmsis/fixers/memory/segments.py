@@ -64,7 +64,7 @@ def _follows(model: TfliteModel, main: Subgraph, operator: TfliteOperator, chann
 
 
 def _plain(main: Subgraph, operator: TfliteOperator) -> bool:
-    """Whether data and result are of one type of rank 4 with one scale."""
+    """Tell whether data and result are of one type of rank 4 with one scale."""
     tensors = [main.tensors[number] for number in (operator.inputs[0], *operator.outputs)]
     return (
         len(tensors) == 2
@@ -80,7 +80,7 @@ def _one_scale(tensor: TfliteTensor) -> bool:
 
 
 def _cuttable(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> bool:
-    """Whether weights and bias are constants that can be cut along the output channels; no group reads a part."""
+    """Tell whether weights and bias are constants that can be cut along the output channels; no group reads a part."""
     if len(operator.inputs) not in (2, 3) or not _plain(main, operator):
         return False
     data, weights = (main.tensors[number] for number in operator.inputs[:2])
@@ -97,12 +97,12 @@ def _cuttable(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> b
 
 
 def _stored(model: TfliteModel, tensor: TfliteTensor) -> bool:
-    """Whether a constant is stored element by element in whole bytes, with one scale or one for each channel."""
+    """Tell whether a constant is stored element by element in whole bytes, with one scale or one for each channel."""
     return model.is_constant(tensor) and not tensor.encoding and tensor.elem_type != "INT4"
 
 
 def _pads_planes(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> bool:
-    """Whether a PAD adds no channels and no images."""
+    """Tell whether a PAD adds no channels and no images."""
     amounts = main.tensors[operator.inputs[1]] if len(operator.inputs) == 2 else None
     if amounts is None or amounts.elem_type != "INT32" or amounts.shape != (RANK, 2) or not model.is_constant(amounts):
         return False

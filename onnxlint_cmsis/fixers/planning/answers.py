@@ -76,5 +76,5 @@ def _answered_at(plan: ModelPlan, group: DimensionClass, site: Site) -> Iterator
 
 
 def _there(check: LintCheck, finding: Finding, route: Route) -> bool:
-    """Whether a finding also holds for another route of its layer."""
+    """Tell whether a finding also holds for another route of its layer."""
     return isinstance(check.run, HazardCheck | RoutingCheck) and check.run.there(finding, route)

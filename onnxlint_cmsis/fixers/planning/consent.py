@@ -57,7 +57,7 @@ def agreed_plan(
 
 
 def _unasked(plan: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
-    """Whether a class lacks a finding to act on. Adds the finding that it keeps."""
+    """Tell whether a class lacks a finding to act on. Adds the finding that it keeps."""
     graph, finding = plan.view.graph, change_finding(plan, group)
     if limits.accepted(graph, finding):
         accepted.append(finding)

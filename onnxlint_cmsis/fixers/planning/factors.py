@@ -86,7 +86,7 @@ def misses_in(view: PlanningInput, prices: Prices) -> Misses:
 
 
 def _reachable(check: LintCheck, routing: RoutingCheck, subject: Subject, fixable: Fixable) -> bool:
-    """Whether the check's kernels run now, or would run with other channel counts."""
+    """Tell whether the check's kernels run now, or would run with other channel counts."""
     if not routing.concerns(subject.layer.call):
         return False  # leaving arm_convolve_s8 is a loss to a transpose convolution, not to a convolution
     if routing.satisfied(subject.route):

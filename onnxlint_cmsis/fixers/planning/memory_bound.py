@@ -51,7 +51,7 @@ def may_take_longer(view: PlanningInput, prices: Prices, leaf: int, have: int, s
 
 
 def take_longer_together(view: PlanningInput, prices: Prices, sizes: Mapping[int, int]) -> bool:
-    """Whether new sizes of several classes make the model slower on a target where each of them alone does not."""
+    """Tell whether new sizes of several classes make the model slower on a target where each of them alone does not."""
     cycles = modelled_cycles(view.model, prices)
     rises = {number: np.zeros(cycles.pairs(number)) for number in cycles.timed}
     for site in view.sites if rises else ():

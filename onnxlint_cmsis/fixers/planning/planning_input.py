@@ -98,7 +98,6 @@ def _unpriced(model: ModelAnalysis, sites: tuple[Site, ...], prices: Prices) -> 
 
 
 def _free(graph: Graph, node: Node) -> bool:
-    """Whether an operator costs nothing."""
     operator = operator_of(node)
     if operator in FREE_WITH_CONSTANT:
         return any(name in graph.constants or _dequantized(graph, name) for name in node.inputs)

@@ -119,5 +119,5 @@ POLICIES: dict[str, Policy] = {
 
 
 def plans_memory(policy: str, rooms: Sequence[MemoryRoom]) -> bool:
-    """Whether a fix lays out the arena anew: the policy does, or RAM is named."""
+    """Tell whether a fix lays out the arena anew: the policy does, or RAM is named."""
     return POLICIES[policy].least_arena or any(room.ram for room in rooms)

@@ -51,7 +51,7 @@ def change_finding(plan: ModelPlan, group: DimensionClass) -> Finding:
 
 
 def asks(plan: ModelPlan, group: DimensionClass, finding: Finding) -> bool:
-    """Whether the policy asks for the size itself, not only for a hazard's or a missed kernel's sake."""
+    """Tell whether the policy asks for the size itself, not only for a hazard's or a missed kernel's sake."""
     policy, decision, action = POLICIES[plan.options.policy], plan.decision, rule(finding.code).action
     if action is None or policy.name not in action.policies:
         return False

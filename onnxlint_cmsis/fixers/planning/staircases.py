@@ -260,7 +260,6 @@ class _Model:
 
 
 def _leaves(view: PlanningInput, tensor: str) -> set[int]:
-    """Leaves along a tensor."""
     return {leaf for axis in view.dimensions.axes(tensor) or () for leaf in leaves(axis)}
 
 

@@ -22,7 +22,7 @@ def check_model(graph: Graph) -> None:
 
 
 def can_change(graph: Graph) -> bool:
-    """Whether `check_model` accepts a model."""
+    """Tell whether `check_model` accepts a model."""
     try:
         check_model(graph)
     except NotAppliedError:

@@ -36,7 +36,7 @@ class Uses(Constants):
                         self.by_leaf.setdefault(leaf, {})[key] = None
 
     def handed_out(self, key: str) -> bool:
-        """Whether a constant is an output of the model or of a subgraph, where its name cannot change."""
+        """Tell whether a constant is an output of the model or of a subgraph, where its name cannot change."""
         bodies = (body for node in self.graph.consumers.get(key, ()) for body in node.bodies)
         return key in self.graph.outputs or any(key in body.outputs for body in bodies)
 

@@ -53,12 +53,12 @@ def levels(model: ModelProto) -> list[Optimization]:
 
 
 def quantizes_floats(model: ModelProto) -> bool:
-    """Whether the model quantizes computed floats."""
+    """Tell whether the model quantizes computed floats."""
     return any(operator_of_proto(node).elements in QUANTIZING for node in all_nodes(model))
 
 
 def _shipped_differs(model: ModelProto) -> bool:
-    """Whether `LOSSY` and the options that `EXACT` replaces could change what the model computes.
+    """Tell whether `LOSSY` and the options that `EXACT` replaces could change what the model computes.
 
     They act behind a DequantizeLinear: on stored floats that a layer reads as weights or bias, or that are fused into
     its bias, and on a matrix product of dequantized weights.

@@ -281,8 +281,6 @@ def rounding_errors(graph: Graph, lowered: Lowered, read: Read, samples: Samples
 
 
 class _Error:
-    """Sums of squares over samples."""
-
     def __init__(self) -> None:
         self._values = self._errors = 0.0
 

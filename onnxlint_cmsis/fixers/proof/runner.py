@@ -115,7 +115,7 @@ class Runner:
         return (self.feed(number, setting) for number, setting in self._trials(numbers))
 
     def changes(self) -> bool:
-        """Whether a second run gives other outputs, as operators with random numbers do."""
+        """Tell whether a second run gives other outputs, as operators with random numbers do."""
         values = self.feed(PROBE)
         comparison = OutputComparison(self.session(self.level).outputs, frozenset())
         comparison.add(self._outputs(self.level, PROBE, self._settings[0]), self.session(self.level).run(values))

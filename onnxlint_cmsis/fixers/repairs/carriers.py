@@ -95,6 +95,6 @@ class IntegerCarriers:
         return bool(node.outputs) and node.inputs[0] == real and (moves or is_clamp(self._graph, node))
 
     def _same(self, *tensors: str) -> bool:
-        """Whether two integer tensors have the same parameters."""
+        """Tell whether two integer tensors have the same parameters."""
         first, second = (of_integers(self._graph, tensor) for tensor in tensors)
         return first is not None and second is not None and first.equals(second)

@@ -57,7 +57,6 @@ def rescale_bias(edit: GraphEdit, record: LoweredLayer, old: float, new: float) 
 
 
 def _reals(codes: Codes) -> NDArray[np.float64]:
-    """Numbers of an int32 constant."""
     return codes.view(np.int32).astype(np.float64)
 
 

@@ -39,7 +39,7 @@ def plain(attributes: Iterable[AttributeProto]) -> dict[str, Attribute]:
 
 
 def keeps(attribute: AttributeProto) -> bool:
-    """Whether `plain` has all that an attribute says."""
+    """Tell whether `plain` has all that an attribute says."""
     known = (attribute.type or _type(attribute)) in PLAIN and not attribute.ref_attr_name
     return known and all(isinstance(decoded(text), str) for text in attribute.strings)
 

@@ -79,7 +79,7 @@ def from_node(
 
 
 def sane(shape: tuple[int, ...]) -> bool:
-    """Whether dims are sizes that can be believed, of no more axes than are followed."""
+    """Tell whether dims are sizes that can be believed, of no more axes than are followed."""
     return len(shape) <= MAX_AXES and all(0 <= size <= MAX_DIM for size in shape)
 
 
@@ -248,7 +248,6 @@ def _keep(values: MutableMapping[str, Value], name: str, value: Value | None) ->
 
 
 def _tensor(tensor: TensorProto) -> Value | None:
-    """A small integer tensor."""
     dims = tuple(tensor.dims)
     if tensor.data_type not in (INT32, INT64) or not 0 <= math.prod(dims) <= MAX_ELEMENTS:
         return None

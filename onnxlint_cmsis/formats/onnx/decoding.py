@@ -111,7 +111,6 @@ def _numbers(name: str, codes: Iterable[int]) -> tuple[Number, ...] | None:
 
 
 def _small_float(code: int, exponent_bits: int, mantissa_bits: int, bias: int, special: str) -> float:
-    """Value of one sign-exponent-mantissa pattern."""
     sign = -1.0 if code >> (exponent_bits + mantissa_bits) & 1 else 1.0
     exponent = code >> mantissa_bits & (1 << exponent_bits) - 1
     mantissa = code & (1 << mantissa_bits) - 1

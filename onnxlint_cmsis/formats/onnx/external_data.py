@@ -133,7 +133,7 @@ def resolve(name: str, model_path: str) -> Path:
 
 
 def _same(path: Path, model_path: str) -> bool:
-    """Whether a path is another name (hard link) of the model's file."""
+    """Tell whether a path is another name (hard link) of the model's file."""
     return path.exists() and Path(model_path).exists() and path.samefile(model_path)
 
 

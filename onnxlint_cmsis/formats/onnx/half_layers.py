@@ -21,7 +21,7 @@ HALVES = frozenset({"float16", "bfloat16"})
 
 
 def in_halves(node: Node, graph: Graph) -> bool:
-    """Whether a node of ONNX reads or makes 16-bit floats that are computed."""
+    """Tell whether a node of ONNX reads or makes 16-bit floats that are computed."""
     names = (name for name in (*node.inputs, *node.outputs) if name and name not in graph.constants)
     return node.domain != TFLITE and any(graph.elem_type(name) in HALVES for name in names)
 

@@ -198,7 +198,6 @@ def _shape(graph: Graph, node: Node, position: int) -> Shape | None:
 
 
 def _differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes certainly differ."""
     return len(left) != len(right) or any(a != b for a, b in zip(left, right, strict=True) if None not in (a, b))
 
 

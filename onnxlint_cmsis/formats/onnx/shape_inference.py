@@ -94,7 +94,7 @@ def _graphs(model: ModelProto, count: int) -> list[GraphProto]:
 
 
 def _complete(model: ModelProto, tables: list[Table]) -> bool:
-    """Whether every value has a shape with all its sizes."""
+    """Tell whether every value has a shape with all its sizes."""
     for graph, table in zip(_graphs(model, len(tables)), tables, strict=True):
         for node in graph.node:
             for name in node.output:

@@ -118,7 +118,7 @@ def node_ranges(buffer: Buffer, kind: str, body: Range) -> list[Range]:
 
 
 def _nested_too_deep(buffer: Buffer, node: Range, room: int = MAX_DEPTH) -> bool:
-    """Whether a node holds more graphs inside one another than `room`."""
+    """Tell whether a node holds more graphs inside one another than `room`."""
     if room == 0:
         return True
     return any(_nested_too_deep(buffer, inner, room - 1) for graph in _subgraph_nodes(buffer, node) for inner in graph)

@@ -98,7 +98,7 @@ def _surrogate(node: NodeProto, opset: int, rank: Rank) -> list[NodeProto] | Non
 
 
 def _is_replaced(node: NodeProto, key: tuple[str, str], operator: Operator) -> bool:
-    """Whether inference does not know a node's operator, or not safely, and another one stands for it."""
+    """Tell whether inference does not know a node's operator, or not safely, and another one stands for it."""
     if operator.of is None and key not in UNREGISTERED and key not in MEANS and operator is not REQUANT_SHIFT:
         return False
     if not key[0]:

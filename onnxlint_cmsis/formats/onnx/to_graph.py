@@ -82,7 +82,6 @@ class Flattener:
         )
 
     def _graph(self, graph: GraphProto, scope: Scope, ranges: Sequence[Range]) -> None:
-        """One graph's values and nodes."""
         self._define(graph, scope)
         if len(ranges) != len(graph.node):
             ranges = [UNKNOWN_RANGE] * len(graph.node)
@@ -124,7 +123,6 @@ class Flattener:
             self.stored[key] = None if key in self.stored else tensor
 
     def _node(self, node: NodeProto, scope: Scope, where: Range) -> None:
-        """One node, then its subgraphs."""
         index, path = len(self.nodes), scope.path
         if node.metadata_props:
             where, path = self._metadata(node, index, scope.path, where)

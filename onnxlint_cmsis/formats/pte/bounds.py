@@ -37,7 +37,7 @@ def sizes_left_open(method: Method, calls: Sequence[tuple[str, str, PteTensor | 
 
 
 def _keeps_sizes(op: str) -> bool:
-    """Whether the kernel of an operator leaves its result the largest sizes."""
+    """Tell whether the kernel of an operator leaves its result the largest sizes."""
     return op.startswith(BACKEND) and op not in RESIZING
 
 

@@ -23,7 +23,7 @@ def without_overload(name: str) -> str:
 
 
 def is_channels_last(tensor: PteTensor) -> bool:
-    """Whether ExecuTorch takes a tensor for an image with its channels last.
+    """Tell whether ExecuTorch takes a tensor for an image with its channels last.
 
     As is_channels_last_tensor of backends/cortex_m/ops/cortex_m_ops_common.h.
     """

@@ -30,7 +30,6 @@ class ConstantBytes:
 
     @cached_property
     def _segment(self) -> Span:
-        """The segment of the constants."""
         number, segments = self._table.number("segment_index") if self._table else 0, self._root.tables("segments")
         within("the constants", "segment", (number,), len(segments))
         size, file = segments[number].number("size"), self._file
@@ -40,7 +39,6 @@ class ConstantBytes:
         return Span(start, size)
 
     def _base(self) -> int:
-        """Where the segments begin."""
         file = self._file
         if bytes(file.data[HEADER_AT : HEADER_AT + 4]) != HEADER:
             raise SCHEMA.damaged("its constants lie in a segment, and it has no extended header that says where")

@@ -48,7 +48,7 @@ class Signature(NamedTuple):
     """First release with others; empty where the newest has them."""
 
     def holds(self, day: str) -> bool:
-        """Whether the release of a day has them."""
+        """Tell whether the release of a day has them."""
         return RELEASES[self.since] <= day and (not self.until or day < RELEASES[self.until])
 
 
@@ -147,7 +147,6 @@ def _row(name: str, of: str, **facets: Any) -> Operator:
 
 
 def _at_its_place(name: str) -> Operator:
-    """A function of one element."""
     return replace(at_its_place(name, zero=True), domain=EXECUTORCH, values=OPAQUE)
 
 
@@ -166,7 +165,6 @@ def _same_order(node: Node, context: Context) -> None:
 
 
 def _movement(name: str, axes: Any, elements: Elements) -> Operator:
-    """Elements that keep their order."""
     return Operator(name, axes, elements, Risk.NONE, Layout.ORDERED, domain=EXECUTORCH, new_lane=AS_READ, zero=(0,))
 
 

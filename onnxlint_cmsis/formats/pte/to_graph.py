@@ -105,8 +105,6 @@ def load_pte(
 
 
 class _MethodState(NamedTuple):
-    """Where the builder is."""
-
     number: int
     """Number of the method."""
     method: Method
@@ -163,7 +161,6 @@ class _Builder:
         self._problems(state, calls)
 
     def _tensor(self, state: _MethodState, value: int, *, new: bool = False) -> str:
-        """Key of a tensor."""
         tensor = state.method.values[value]
         if not isinstance(tensor, PteTensor):
             return ""

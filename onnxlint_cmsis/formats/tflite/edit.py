@@ -101,7 +101,7 @@ class TfliteEdit:
         self._values[where] = data
 
     def has_own_quantization(self, where: TensorPlace) -> bool:
-        """Whether no other tensor has a tensor's table of scales and zero-points."""
+        """Tell whether no other tensor has a tensor's table of scales and zero-points."""
         table = self._tensors[where.subgraph][where.number].table("quantization")
         return table is not None and not self._flat.shared(table.span.offset)
 

@@ -162,5 +162,5 @@ class TfliteModel(NamedTuple):
         return entered
 
     def is_constant(self, tensor: TfliteTensor) -> bool:
-        """Whether the file holds the tensor's values."""
+        """Tell whether the file holds the tensor's values."""
         return self.buffers[tensor.buffer].length > 0

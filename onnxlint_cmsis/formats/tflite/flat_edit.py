@@ -41,7 +41,7 @@ class FlatEdit:
         self._next = NEW
 
     def shared(self, start: int) -> bool:
-        """Whether more than one offset of the old file leads to an object."""
+        """Tell whether more than one offset of the old file leads to an object."""
         return self._uses[start] > 1
 
     def overwrite(self, position: int, data: bytes) -> None:
@@ -112,7 +112,6 @@ class FlatEdit:
         return bytes(written) + (moved_zip(rest, self._end, len(written) - self._end) if is_zip(rest) else rest)
 
     def _room(self, blob: Blob) -> int:
-        """Addresses for a new object."""
         base = self._next
         self._next += len(blob.data) + 1
         return base

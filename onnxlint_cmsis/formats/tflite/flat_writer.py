@@ -51,8 +51,6 @@ def table(kind: str, values: Mapping[str, float | bool | str | Address | Options
 
 
 class _Entry(NamedTuple):
-    """One field of a table."""
-
     slot: int
     letter: str
     width: int

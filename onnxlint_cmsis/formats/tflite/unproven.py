@@ -9,7 +9,7 @@ CUSTOM = ("AudioSpectrogram", "Mfcc", "NumericVerify", "TFLite_Detection_PostPro
 
 
 def litert_refuses(node: Node) -> bool:
-    """Whether LiteRT 2.3.0 refuses an operator, so that no fix of the file can be proven.
+    """Tell whether LiteRT 2.3.0 refuses an operator, so that no fix of the file can be proven.
 
     CONV_2D needs a bias; DEPTHWISE_CONV_2D takes two inputs, but no third one that is left out. TensorFlow Lite Micro
     computes both.

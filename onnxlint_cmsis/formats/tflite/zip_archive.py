@@ -16,7 +16,7 @@ ENTRY = b"PK\x01\x02"
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether the bytes behind a flatbuffer hold an archive."""
+    """Tell whether the bytes behind a flatbuffer hold an archive."""
     return END in data
 
 

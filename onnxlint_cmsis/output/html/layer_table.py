@@ -167,7 +167,6 @@ def _cell(layer: LayerReport, beside: Mapping[str, list[tuple[int, Finding]]], c
 
 
 def _column(number: int, targets: Iterable[str], rows: Iterable[LayerRow]) -> LayerColumn:
-    """The sums of a column."""
     kernels: dict[str, KernelShare] = {}
     totals, most = [0], [0]
     for row in rows:

@@ -391,7 +391,7 @@ def batch_matmul(call: ProgramCall) -> KernelCall:
 
 
 def is_channel_broadcast(first: PteTensor, second: PteTensor) -> bool:
-    """Whether one of two images is one number for each channel (cortex_m_ops_common.h: is_channel_broadcast)."""
+    """Tell whether one of two images is one number for each channel (cortex_m_ops_common.h: is_channel_broadcast)."""
     if len(first.sizes) != 4 or len(second.sizes) != 4 or first.sizes[1] != second.sizes[1]:
         return False
     return any(prod(tensor.sizes) == tensor.sizes[1] for tensor in (first, second))

@@ -68,19 +68,19 @@ def _argument(call: ProgramCall, values: Sequence[Value]) -> tuple[int, ...]:
 
 
 def _cat(tensors: Sequence[PteTensor], axes: tuple[int, ...]) -> bool:
-    """Whether blocks along an axis behind the first are copied in the order of sizes (op_cat.cpp)."""
+    """Tell whether blocks along an axis behind the first are copied in the order of sizes (op_cat.cpp)."""
     outermost = all(axis % max(len(tensors[-1].sizes), 1) == 0 for axis in axes)
     return not outermost and any(map(moved_axes, tensors))
 
 
 def _pad(tensors: Sequence[PteTensor], amounts: tuple[int, ...]) -> bool:
-    """Whether blocks are laid in the order of sizes; amounts begin with the last axis (op_constant_pad_nd.cpp)."""
+    """Tell whether blocks are laid in the order of sizes; amounts begin with the last axis (op_constant_pad_nd.cpp)."""
     inner = amounts[: 2 * (len(tensors[0].sizes) - 1)]
     return any(inner) and any(map(moved_axes, tensors))
 
 
 def _unsqueeze(tensors: Sequence[PteTensor], axes: tuple[int, ...]) -> bool:
-    """Whether bytes are copied between tensors whose axes lie otherwise (op_unsqueeze_copy.cpp)."""
+    """Tell whether bytes are copied between tensors whose axes lie otherwise (op_unsqueeze_copy.cpp)."""
     source, result = tensors[0], tensors[-1]
     added = axes[0] % max(len(result.sizes), 1) if axes else 0
     before = tuple(axis + (axis >= added) for axis in source.order if source.sizes[axis] != 1)

@@ -39,6 +39,6 @@ PORTABLE: Mapping[str, str] = MappingProxyType(
 
 
 def lacks_kernel(op: str, day: str) -> bool:
-    """Whether an operator is one of PyTorch that the portable library of the release of a day has no kernel of."""
+    """Tell whether an operator is one of PyTorch that the portable library of the release of a day has no kernel of."""
     since = PORTABLE.get(op.removeprefix(ATEN))
     return op.startswith(ATEN) and (since is None or day < RELEASES[since])

@@ -52,7 +52,7 @@ def misfit(call: ProgramCall, day: str) -> str:
 
 
 def is_missing(op: str, day: str) -> bool:
-    """Whether the release of a day has no operator of this name in the backend."""
+    """Tell whether the release of a day has no operator of this name in the backend."""
     return not any(row.holds(day) for row in SIGNATURES[op])
 
 

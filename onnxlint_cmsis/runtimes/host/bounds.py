@@ -119,7 +119,7 @@ def unsteady(graph: Graph, node: Node) -> tuple[Host, ...]:
 
 
 def _has_short_bias(graph: Graph, node: Node) -> bool:
-    """Whether a layer adds an int32 bias to sums of int16."""
+    """Tell whether a layer adds an int32 bias to sums of int16."""
     data, bias = (2, 3) if node.op_type == "TRANSPOSE_CONV" else (0, 2)
     if not node.has(data) or not node.has(bias):
         return False

@@ -75,7 +75,7 @@ def _needs(plan: FreePlan) -> tuple[int, ...]:
 
 
 def _variables_placed(model: TfliteModel) -> Sequence[bool]:
-    """Whether each variable that the file's plan covers is placed by it, which moves it out of the tail."""
+    """Tell whether each variable that the file's plan covers is placed by it, which moves it out of the tail."""
     stated = stated_plan(model)
     tensors = (tensor for subgraph in model.subgraphs for tensor in subgraph.tensors)
     offsets = stated.offsets if stated else ()
@@ -117,7 +117,6 @@ Groups = tuple[list[PlannedBuffer], dict[int, int]]
 
 
 def _alone(buffers: list[PlannedBuffer]) -> Groups:
-    """Every buffer for itself."""
     return buffers, {}
 
 

@@ -139,7 +139,7 @@ def on_paper(facts: LayerFacts) -> OperatorView:
 
 
 def _holds(row: KernelLimit, facts: LayerFacts) -> bool:
-    """Whether a row of a kernel holds for a layer; where that is open, its causes decide."""
+    """Tell whether a row of a kernel holds for a layer; where that is open, its causes decide."""
     try:
         return bool(row.condition(on_paper(facts)))
     except Unpredictable:

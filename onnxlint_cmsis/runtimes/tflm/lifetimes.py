@@ -44,7 +44,6 @@ class Lifetimes:
         self.last[index] = last
 
     def _walk(self, number: int) -> None:
-        """One run of a subgraph."""
         subgraph, start = self.model.subgraphs[number], self.starts[number]
         for tensor in subgraph.inputs:
             self._touch(start + tensor, self.step, self.step)

@@ -98,7 +98,7 @@ class OperatorView(NamedTuple):
         return [self.subgraph.tensors[number] for number in numbers if number >= 0]
 
     def constant(self, tensor: TfliteTensor | None) -> bool:
-        """Whether the file holds the tensor's values."""
+        """Tell whether the file holds the tensor's values."""
         return tensor is not None and self.model.is_constant(tensor)
 
     def option(self, name: str, default: int = 0) -> int:

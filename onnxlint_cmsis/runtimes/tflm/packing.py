@@ -76,7 +76,6 @@ def pack(buffers: Sequence[PlannedBuffer], most: int = TURNS) -> Packing:
 
 
 def _orders(buffers: Sequence[PlannedBuffer], rooms: Sequence[int]) -> list[list[int]]:
-    """Orders to begin with."""
     numbers = range(len(buffers))
     lives = [buffer.last - buffer.first + 1 for buffer in buffers]
     keys = (

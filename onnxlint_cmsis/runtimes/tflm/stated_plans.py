@@ -128,7 +128,7 @@ def _of_custom_operators(model: TfliteModel) -> list[set[int]]:
 
 
 def _handed_on(operand: PlannedBuffer, result: PlannedBuffer) -> bool:
-    """Whether a result lies exactly on an operand that nothing reads afterwards."""
+    """Tell whether a result lies exactly on an operand that nothing reads afterwards."""
     return (operand.offset, operand.size, operand.last) == (result.offset, result.size, result.first)
 
 
@@ -138,7 +138,7 @@ def _kept(buffer: PlannedBuffer, tensors: list[TfliteTensor]) -> PlannedBuffer:
 
 
 def clash(first: PlannedBuffer, second: PlannedBuffer) -> bool:
-    """Whether two buffers are alive at once and lie over each other, in the bytes that they have."""
+    """Tell whether two buffers are alive at once and lie over each other, in the bytes that they have."""
     if NEVER in (first.first, second.first) or first.first > second.last or second.first > first.last:
         return False
     return first.offset < _end(second) and second.offset < _end(first)

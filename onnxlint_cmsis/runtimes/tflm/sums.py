@@ -19,7 +19,7 @@ REACH = -(2**15), 2**15 - 1
 
 
 def adds_in_int32(view: OperatorView) -> bool:
-    """Whether a layer has an int32 bias, or none, for which arm_convolve_s16 is told that it is int32."""
+    """Tell whether a layer has an int32 bias, or none, for which arm_convolve_s16 is told that it is int32."""
     bias = view.input(2)
     return bias is None or bias.elem_type == "INT32"
 

@@ -34,7 +34,7 @@ class PaddableInput(NamedTuple):
 
 
 def pad_would_do(model: ModelAnalysis, resize: Resize) -> bool:
-    """Whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
+    """Tell whether a channel count is one that only an input locks which may get a Pad. Nothing is tried."""
     locked = resize.freedom is Freedom.LOCKED and resize.want - resize.have <= MOST_ADDED
     if not locked or not model.format.adds_operators:
         return False

@@ -56,7 +56,7 @@ def tied_tensors(node: Node) -> tuple[str, ...]:
 
 
 def hands_on(node: Node) -> bool:
-    """Whether a node gives out integers that it reads, so that 128 may be taken off before as well as behind."""
+    """Tell whether a node gives out integers that it reads, so that 128 may be taken off before as well as behind."""
     operator = operator_of(node)
     if operator is CLIP:
         return True
@@ -92,7 +92,7 @@ def _tensors(graph: Graph) -> Iterator[str]:
 
 
 def _movable(graph: Graph, tensor: str) -> bool:
-    """Whether all that makes and reads a tensor can do so in int8."""
+    """Tell whether all that makes and reads a tensor can do so in int8."""
     producer, readers = graph.producers.get(tensor), graph.consumers.get(tensor, ())
     if tensor in graph.outputs or tensor in graph.inputs:
         return False
@@ -108,7 +108,7 @@ def _movable(graph: Graph, tensor: str) -> bool:
 
 
 def _takes(graph: Graph, node: Node, value: int) -> bool:
-    """Whether a node can read or make a value in int8; what it is filled with or shifted by has to be stored."""
+    """Tell whether a node can read or make a value in int8; what it is filled with or shifted by has to be stored."""
     if hands_on(node) and (value < 0 or node.inputs[value] in _handed(node)):
         return all(
             position >= len(node.inputs) or _stored(graph, node.inputs[position]) for position in filled_with(node)
