@@ -218,9 +218,10 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "lower.lowering_rules": ("test_structure",),
     # The tables of kernels, which tests run over row by row.
     "runtimes.tflm.operator_conditions": ("test_tflm_reference_kernels",),
+    "runtimes.tflm.custom_operators": ("test_revision_days", "test_tflm_memory", "test_tflm_rows"),
     "runtimes.tflm.reference_checks": (
         "test_cli_causes", "test_operators_records", "test_revision_days", "test_tflm_memory",
-        "test_tflm_reference_kernels", "test_tflm_rows", "test_tflm_versions",
+        "test_tflm_reference_kernels", "test_tflm_versions",
     ),
     "runtimes.tflm.rows": ("test_tflm_reference_kernels",),
     "runtimes.tflm.sizes": ("test_cli_causes",),

@@ -9,9 +9,10 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.build import build_for
+from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret, not_read
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, PLAIN
-from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM, LIMITS, NEW_OPERATORS
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths
 from support.linter import linted, target_of

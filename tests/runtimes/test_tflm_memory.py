@@ -14,11 +14,12 @@ from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
-from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM, LIMITS
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS

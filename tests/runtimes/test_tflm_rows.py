@@ -10,8 +10,8 @@ import pytest
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
+from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
-from onnxlint_cmsis.runtimes.tflm.reference_checks import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
 from support.linter import target_of

@@ -6,6 +6,7 @@ from math import prod
 
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
 from onnxlint_cmsis.ground.types import Level, Pair
+from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, checks, int16_until
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
@@ -34,17 +35,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.reference_checks import (
-    CONVOLUTION_SCALES,
-    DEPTHWISE_SCALES,
-    REFERENCE,
-    TRANSPOSED_SCALES,
-    Row,
-    asked_since,
-    checks,
-    int16_until,
-)
 from onnxlint_cmsis.runtimes.tflm.rows import Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.shared_checks import CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     FILTER,
     IMAGE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level
+from onnxlint_cmsis.runtimes.tflm.check_rows import Row, rows
 from onnxlint_cmsis.runtimes.tflm.conv import SUMS_OF_INT32, unpacks
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
@@ -33,9 +34,9 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_checks import DENSE_ACTIVATION, DENSE_BIAS, Row, rows
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.shared_checks import DENSE_ACTIVATION, DENSE_BIAS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     ACTIVATIONS,
     FILTER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.runtimes.tflm.check_rows import rows
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.reference_checks import rows
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit
 
 

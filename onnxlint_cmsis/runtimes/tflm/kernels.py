@@ -18,6 +18,7 @@ from onnxlint_cmsis.runtimes.tflm.conv import (
     prepare_plain_conv,
     prepare_transposed,
 )
+from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM, decode
 from onnxlint_cmsis.runtimes.tflm.dense import (
     DENSE,
     DENSE_PLAIN,
@@ -49,18 +50,11 @@ from onnxlint_cmsis.runtimes.tflm.recurrent import (
     prepare_states,
     prepare_svdf,
 )
-from onnxlint_cmsis.runtimes.tflm.reference_checks import (
-    CUSTOM,
-    LIMITS,
-    NEW_OPERATORS,
-    decode,
-)
+from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.result_types import TYPED
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
-from onnxlint_cmsis.runtimes.tflm.shared_rows import (
-    WITHOUT,
-)
+from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.sizes import STATED
 
 KERNELS: dict[str, Kernel] = {

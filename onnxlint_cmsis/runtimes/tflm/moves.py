@@ -7,6 +7,8 @@ from struct import unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall
+from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since
+from onnxlint_cmsis.runtimes.tflm.control_conditions import single_value
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     CONSTANT_CHECKS,
@@ -25,15 +27,14 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     outputs,
     ranked,
     same_type,
-    single_value,
     stored,
     typed,
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_checks import PADDED, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.shared_checks import PADDED
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, not_yet, other_type, same
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, activation_dims
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, type_until
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     ABORTS_INVOKE,
@@ -32,17 +33,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.reference_checks import (
-    FUSED_ACTIVATION,
-    LARGEST,
-    MULTIPLIED,
-    REFERENCE,
-    SUM_FACTORS,
-    Row,
-    asked_since,
-    type_until,
-)
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.shared_checks import FUSED_ACTIVATION, LARGEST, MULTIPLIED, SUM_FACTORS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, int16_points, not_yet, other_type
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, as_many_elements
 from onnxlint_cmsis.runtimes.tflm.windows import activation_dims

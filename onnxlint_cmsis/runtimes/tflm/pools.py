@@ -6,6 +6,7 @@ from math import prod
 
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since, int16_until
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
@@ -28,15 +29,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.reference_checks import (
-    INT16_POINT,
-    POOLED_ACTIVATION,
-    SOFTMAX_RANGE,
-    Row,
-    asked_since,
-    int16_until,
-)
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT, POOLED_ACTIVATION, SOFTMAX_RANGE
 from onnxlint_cmsis.runtimes.tflm.shared_rows import dims, images, in_float, same, slide
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     DATA,
     FLOAT,
@@ -25,8 +26,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.reference_checks import INT16_POINT, REFERENCE, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, window
 
 ACTIVATIONS = ("FLOAT32", "INT16", "INT8")

@@ -16,13 +16,13 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     OUTPUT,
     RUNTIME_SHAPE,
     always,
-    gentle_scale,
     plain_if_stretched,
     where,
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, Objection
+from onnxlint_cmsis.runtimes.tflm.scale_conditions import gentle_scale
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter
 
 SHAPES_COMPUTED = "2024-01-02", "2024-01-11"
