@@ -11,7 +11,7 @@ from onnxlint_cmsis.cmsis_nn.conditions import FALSE
 from onnxlint_cmsis.cmsis_nn.families import family_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Pair
-from onnxlint_cmsis.model.windows import places, reach
+from onnxlint_cmsis.model.windows import padding_for, places, reach
 from onnxlint_cmsis.runtimes.tflite_padding import handed_over
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def pad_in_front(subject: Subject) -> str:
         tuple(number or 0 for number in axis)
         for axis in zip(size, out, call.padding, call.stride, _spans(call), strict=True)
     ]
-    behind = Pair(*((o - 1) * step + reach - s - before for s, o, before, step, reach in axes))
+    behind = Pair(*(padding_for(o, s, span, step) - before for s, o, before, step, span in axes))
     uncut = Pair(*(max(number or 0, 0) for number in behind))
     for after in dict.fromkeys((call.pad_after, uncut, behind if _one_row(call) else uncut)):
         sums = (s + before + (more or 0) for (s, _, before, _, _), more in zip(axes, after, strict=True))

@@ -20,6 +20,7 @@ from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.fix_json import plain_data
 from onnxlint_cmsis.output.plain import json_text
@@ -125,13 +126,9 @@ def _misread(graph: Graph) -> str:
 def _wrong(loaded: LoadedFile) -> str:
     """The first layer that TensorFlow Lite Micro computes wrongly, as a sentence; empty for none."""
     operators = wrong_operators(loaded.file, parse_target("cortex-m4")) if isinstance(loaded, LoadedTflite) else ()
-    told = f" and {len(operators) - 1} more" if len(operators) > 1 else ""
-    return (
-        f"TensorFlow Lite Micro computes {operators[0].label}{told} wrongly, and perhaps otherwise in each run: "
-        f"{operators[0].reason}"
-        if operators
-        else ""
-    )
+    named = and_more([operator.label for operator in operators], 1)
+    said = f"TensorFlow Lite Micro computes {named} wrongly, and perhaps otherwise in each run"
+    return f"{said}: {operators[0].reason}" if operators else ""
 
 
 def _stated(path: str) -> list[dict[str, Any]]:

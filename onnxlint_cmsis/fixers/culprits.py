@@ -12,14 +12,13 @@ from onnxlint_cmsis.fixers.snapshot import plan_of, resized_step
 from onnxlint_cmsis.fixers.steps import Padded
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.model.axes import all_leaves
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.proof.prove import Prover
     from onnxlint_cmsis.fixers.steps import Reasons, Step
-    from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Graph
 
 
@@ -117,7 +116,7 @@ class Blame(NamedTuple):
 def blame(graph: Graph, dimensions: Dimensions, tensor: str, agreeing: Collection[str]) -> Blame:
     """Classes to blame where `tensor` is the first of those compared that differs; `agreeing` are all compared."""
     read: set[int] = set()
-    computed = set(_leaves(dimensions.axes(tensor)))
+    computed = set(all_leaves(dimensions.axes(tensor)))
     inputs: set[str] = set()
     pending, seen = [tensor], {tensor}
     while pending:
@@ -128,14 +127,10 @@ def blame(graph: Graph, dimensions: Dimensions, tensor: str, agreeing: Collectio
             continue
         for position, source in enumerate(producer.inputs):
             axes = dimensions.input_axes(producer.index, position) or dimensions.axes(source)
-            (read if source in agreeing or source in graph.inputs else computed).update(_leaves(axes))
+            (read if source in agreeing or source in graph.inputs else computed).update(all_leaves(axes))
             if source and source not in seen and source not in agreeing:
                 seen.add(source)
                 pending.append(source)
         pending += [output for body in producer.bodies for output in body.outputs if output not in seen]
         seen.update(output for body in producer.bodies for output in body.outputs)
     return Blame(frozenset(read), frozenset(computed - read), frozenset(inputs))
-
-
-def _leaves(axes: tuple[Axis, ...] | None) -> Iterator[int]:
-    return (leaf for axis in axes or () for leaf in leaves(axis))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
-from onnxlint_cmsis.fixers.planning.factors import BITS
 from onnxlint_cmsis.fixers.planning.model_plan import kept_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.prices import Prices
@@ -19,6 +18,7 @@ from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
 from onnxlint_cmsis.fixers.repairs.editor import editor_of, repaired_model
 from onnxlint_cmsis.fixers.steps import Resized
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.types import packed_bytes
 
 if TYPE_CHECKING:

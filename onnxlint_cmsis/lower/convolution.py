@@ -13,6 +13,7 @@ from onnxlint_cmsis.lower.sliding_window import SlidingWindow, pair, window
 from onnxlint_cmsis.lower.stored_types import data_type
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.window_attributes import window_misfit
+from onnxlint_cmsis.model.windows import reach
 
 
 def lower_convolution(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision:
@@ -116,8 +117,8 @@ def _transposed_plane(node: Node, shape: Shape, filter_shape: Shape) -> tuple[Pa
     extra = node.ints("output_padding") or (0,) * axes
     dilation = node.ints("dilations") or (1,) * axes
     full = tuple(
-        None if size is None or kernel is None else (size - 1) * step + more + (kernel - 1) * reach + 1
-        for size, kernel, step, more, reach in zip(shape[2:], filter_shape[2:], stride, extra, dilation, strict=False)
+        None if size is None or kernel is None else (size - 1) * step + more + reach(kernel, spread)
+        for size, kernel, step, more, spread in zip(shape[2:], filter_shape[2:], stride, extra, dilation, strict=False)
     )
     same = tuple(None if size is None else size * stride[i] for i, size in enumerate(shape[2:]))
     crops = [_crop(node, i, full[i], same[i]) for i in range(axes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import accumulate
 
@@ -104,6 +104,11 @@ class Resolver:
     def _dropped(self, part: Axis) -> bool:
         """Tell whether a factor is 1 and locked, so that it is left out."""
         return part.size == 1 and part.form is AxisForm.LEAF and self.leaves[part.leaf].fixed
+
+
+def all_leaves(axes: Iterable[Axis] | None) -> Iterator[int]:
+    """Numbers of the leaves in all axes of a tensor; none where the axes are not known."""
+    return (leaf for axis in axes or () for leaf in leaves(axis))
 
 
 def leaves(axis: Axis) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ def places(size: int, span: int, stride: int, before: int = 0, after: int = 0) -
 def rounded_up(size: int, span: int, stride: int, before: int, after: int) -> int:
     """Return the windows of a pool with `ceil_mode`, as ONNX Runtime counts them.
 
-    The last one has to start inside the input or the padding before (onnxruntime pool_attributes.h).
+    The last one has to start inside the input or the padding before (onnxruntime pool_attributes.h; so does PyTorch's
+    pooling_output_size).
     """
     steps = -(-(size + before + after - span) // stride)
     return steps + (steps * stride < size + before)

@@ -10,6 +10,7 @@ import numpy as np
 from onnxlint_cmsis.model.element_ranges import SLACK, is_whole
 from onnxlint_cmsis.model.interval_axes import lay
 from onnxlint_cmsis.model.intervals import exactly, point
+from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
 from onnxlint_cmsis.operators.pair_functions import divide, multiply, subtract
 from onnxlint_cmsis.operators.scale_values import NEAR, in_steps, size_of_end
 from onnxlint_cmsis.operators.views import ValueView
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.operators.views import LayerSum, ValueRule
 
 
-CLAMPS = {
-    "NONE": (-np.inf, np.inf),
-    "RELU": (0.0, np.inf),
-    "RELU6": (0.0, 6.0),
-    "RELU_N1_TO_1": (-1.0, 1.0),
-}
-"""Bounds of the activations that an operator may end in; the others compute something else."""
 HALF = 0.5
 SHORT_MULTIPLIER = 2.0**-14
 """Relative error of results in int16, whose multipliers have 16 bits (MultiplyByQuantizedMultiplier of int64)."""
@@ -126,10 +120,10 @@ def twice_rounded(factor: Floats | np.float64) -> Floats:
 
 def stored(real: Interval, node: Node, view: ValueView, error: Floats | float = 0.0) -> Interval | None:
     """A real result behind the activation that the operator ends in, as its tensor holds it."""
-    bounds = CLAMPS.get(node.text("fused_activation_function", "NONE"))
-    if bounds is None:
+    name = node.text("fused_activation_function", "NONE")
+    if name != "NONE" and name not in ACTIVATIONS:
         return None
-    clamped = real if bounds == CLAMPS["NONE"] else real.bent(lambda end: np.clip(end, *bounds))
+    clamped = real if name == "NONE" else real.bent(lambda end: np.clip(end, *ACTIVATIONS[name]))
     if not is_whole(view.made_type(node)):
         return clamped
     result = view.graph.quantization.get(node.outputs[0])

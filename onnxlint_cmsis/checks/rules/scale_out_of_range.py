@@ -30,6 +30,7 @@ from onnxlint_cmsis.formats.format import PTE
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level
+from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.quantization import INTEGERS
@@ -199,12 +200,11 @@ def _always_zero(subject: ModelSubject) -> Iterator[Statement]:
         traced.setdefault((trace.quantizer, trace.limit), {}).setdefault(tensor, (node, trace))
     for (quantizer, limit), tensors in traced.items():
         node, first = next(iter(tensors.values()))
-        named = ", ".join(f"'{tensor}'" for tensor in list(tensors)[:MOST_NAMED])
-        more = f" and {len(tensors) - MOST_NAMED} more tensors" if len(tensors) > MOST_NAMED else ""
+        named = and_more(quoted(tensors), MOST_NAMED) + " tensors" * (len(tensors) > MOST_NAMED)
         whose = f"{'it was' if len(tensors) == 1 else 'they were'} always zero while the model was calibrated"
         marks = f"scale {first.scale:.3g} with zero-point {first.zero_point} is what {quantizer} writes then"
         done = f"cuts off larger values at {limit:g}" if isfinite(limit) else "rounds other values to whole numbers"
-        held = f"the device {done} in {named}{more}"
+        held = f"the device {done} in {named}"
         ends = [tensor for tensor in graph.outputs if tensor in tensors] if isfinite(limit) else []
         ended = f" Nothing but zeros comes out of the model ('{ends[0]}')." if ends else ""
         text = f"{held}: {whose} ({marks}).{ended}"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from onnxlint_cmsis.fixers.planning.elements import StoredElements
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.constants import elem_type
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -27,7 +28,7 @@ WIDE_BIAS = "INT16"
 def stored_elements(model: TfliteModel, tensor: TfliteTensor) -> StoredElements:
     """Elements of a constant. Raises NotAppliedError for forms that are not edited."""
     kind, raw = elem_type(tensor), model.bytes_of(tensor.buffer)
-    bits = element_codes.BITS.get(kind, 0)
+    bits = BITS.get(kind, 0)
     if tensor.encoding or not bits or kind.startswith(("complex", "string")):
         raise NotAppliedError(f"constant `{tensor.name}` is stored in a form that is not edited")
     if len(raw) != packed_bytes(prod(tensor.shape), bits):

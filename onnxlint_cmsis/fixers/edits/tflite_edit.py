@@ -10,6 +10,7 @@ import numpy.typing as npt
 from onnxlint_cmsis.fixers.edits.tflite_constants import new_bias, stored_elements
 from onnxlint_cmsis.fixers.edits.tflite_sites import TfliteSites
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
@@ -54,7 +55,7 @@ class TfliteGraphEdit:
     def write(self, node: Node, position: int, codes: Codes, elem_type: str) -> None:
         """Give a node another constant; other nodes that read the old one keep it."""
         self._site(node)
-        form = codes.shape, element_codes.packed(codes, element_codes.BITS[elem_type])
+        form = codes.shape, element_codes.packed(codes, BITS[elem_type])
         self._written.setdefault(node.inputs[position], {}).setdefault(form, []).append((node.index, position))
 
     def add_bias(self, node: Node, position: int, values: npt.NDArray[np.generic]) -> None:

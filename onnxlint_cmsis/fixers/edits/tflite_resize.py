@@ -12,6 +12,7 @@ from onnxlint_cmsis.fixers.planning.layouts import check_plan
 from onnxlint_cmsis.fixers.planning.model_edits import model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.axes import leaves, resized
@@ -66,7 +67,7 @@ class _Resize:
         """Write a constant in place, or as a copy for its uses."""
         site = self._sites.read_by(edit.uses[0])
         scales = _moved(self._edit.tensor(site), edit.places)
-        raw = element_codes.packed(edit.codes, element_codes.BITS[edit.elem_type])
+        raw = element_codes.packed(edit.codes, BITS[edit.elem_type])
         self._sites.write(edit.uses, edit.codes.shape, raw, scales, copied=edit.copied)
         if scales is not None and not edit.copied:
             self._scales[site] = scales

@@ -11,6 +11,7 @@ import numpy as np
 from onnxlint_cmsis.fixers.edits.tflite_constants import stored_elements
 from onnxlint_cmsis.fixers.memory.segments import WEIGHTED, channel_axis
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
@@ -116,7 +117,7 @@ class _Tile:
         """The tensor with a group's part of a constant: that of the file where nothing else reads it."""
         old, where = self._main.tensors[tensor], TensorPlace(0, tensor)
         stored = stored_elements(self._edit.model, old)
-        raw = element_codes.packed(np.take(stored.codes, lanes, axis=axis), element_codes.BITS[stored.elem_type])
+        raw = element_codes.packed(np.take(stored.codes, lanes, axis=axis), BITS[stored.elem_type])
         same = part.quantization == old.quantization
         if number or self._readers[tensor] > 1 or not (same or self._edit.has_own_quantization(where)):
             name = f"{old.name}_group{number + 1}"

@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.fixers.planning.prices import LARGEST, hazards_of, risks_of
 from onnxlint_cmsis.fixers.planning.problem import Factor
 from onnxlint_cmsis.fixers.planning.sites import Site
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.axes import Axis, leaves, resized
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.planning_input import Fixable, NewBias, PlanningInput
     from onnxlint_cmsis.fixers.planning.prices import Price, Prices
 
-
-BITS = dict(ELEM_TYPES.values())
-"""Bits of an element of a stored tensor, by its type."""
 
 Domains = Mapping[int, Sequence[int]]
 """Sizes that each class may take."""

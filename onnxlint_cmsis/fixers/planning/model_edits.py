@@ -11,6 +11,7 @@ from onnxlint_cmsis.fixers.planning.elements import built, placed
 from onnxlint_cmsis.fixers.planning.layouts import SAME, layouts, new_biases
 from onnxlint_cmsis.fixers.planning.size_numbers import attribute_edits
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _bias(uses: Uses, bias: NewBias, plan: Plan) -> BiasEdit:
     node, slot = uses.graph.nodes[bias.reader], bias.slot
     elem_type = uses.graph.elem_type(node.inputs[0]) if slot.kind == FLOAT else "int32"
     increments = plan.increments[bias.reader]
-    nothing = np.zeros(increments.size, f"<u{element_codes.BITS[elem_type] // 8}")
+    nothing = np.zeros(increments.size, f"<u{BITS[elem_type] // 8}")
     codes = _moved(element_codes.added(nothing, elem_type, increments), bias, nothing[:1])
     scales = np.array(slot.scales, "<f4").view("<u4")
     scales = _moved(scales, bias, scales[:1]) if scales.size > 1 else scales.reshape(()) if scales.size else scales

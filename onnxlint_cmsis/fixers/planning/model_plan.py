@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot
 from onnxlint_cmsis.analysis.lane_view import MAX_KNOWN
 from onnxlint_cmsis.fixers.planning.decision import decide
-from onnxlint_cmsis.fixers.planning.factors import BITS
 from onnxlint_cmsis.fixers.planning.problem import WORK
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves
 

@@ -10,7 +10,7 @@ from onnxlint_cmsis.fixers.planning.sites import Site, site_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.model.axes import all_leaves
 from onnxlint_cmsis.operators.pairwise import ADD, DIV, MAX, MIN, MUL, SUB
 from onnxlint_cmsis.operators.slicing import PAD
 
@@ -114,5 +114,4 @@ def _leaves(node: Node, graph: Graph, dimensions: Dimensions) -> Iterator[int]:
     """Leaves along the run-time tensors of a node."""
     for name in (*node.inputs, *node.outputs):
         if name and name not in graph.constants and not _dequantized(graph, name):
-            for axis in dimensions.axes(name) or ():
-                yield from leaves(axis)
+            yield from all_leaves(dimensions.axes(name))

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.analysis.activations import activations, element_bytes
 from onnxlint_cmsis.analysis.arena_plan import buffer_lifetimes, plan_arena
 from onnxlint_cmsis.fixers.planning.candidates import grouped_classes
-from onnxlint_cmsis.fixers.planning.factors import BITS, factors_of, layer_factor, stored_constants
+from onnxlint_cmsis.fixers.planning.factors import factors_of, layer_factor, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex
 from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, packed_bytes
 from onnxlint_cmsis.lower.layer import product_of
-from onnxlint_cmsis.model.axes import leaves, resized
+from onnxlint_cmsis.model.axes import all_leaves, resized
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
@@ -188,7 +189,7 @@ class _Model:
                 self._sites.setdefault(leaf, []).append(site)
         self._constants: dict[int, list[str]] = {}
         for name in view.graph.constants:
-            for leaf in _leaves(view, name):
+            for leaf in {*all_leaves(view.dimensions.axes(name))}:
                 self._constants.setdefault(leaf, []).append(name)
         self._stored = _stored(view)
         self._uses = activations(view.graph, view.lowered)
@@ -196,7 +197,7 @@ class _Model:
         self._element = element_bytes(view.lowered)
         self._resized: dict[int, list[tuple[int, tuple[Axis, ...]]]] = {}
         for buffer, name in self._uses.names.items() if self._uses else ():
-            for leaf in _leaves(view, name):
+            for leaf in {*all_leaves(view.dimensions.axes(name))}:
                 self._resized.setdefault(leaf, []).append((buffer, view.dimensions.axes(name) or ()))
 
     @property
@@ -257,10 +258,6 @@ class _Model:
                 return None
             sizes[buffer] = self._element * elements
         return plan_arena(self._uses._replace(sizes=sizes), 0, self._lifetimes).size
-
-
-def _leaves(view: PlanningInput, tensor: str) -> set[int]:
-    return {leaf for axis in view.dimensions.axes(tensor) or () for leaf in leaves(axis)}
 
 
 def _stored(view: PlanningInput) -> int:

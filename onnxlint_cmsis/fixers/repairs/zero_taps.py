@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.formats.onnx.element_codes import BITS
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.model.windows import reach
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
@@ -50,7 +51,7 @@ def spread(edit: GraphEdit, record: LoweredLayer, steps: tuple[int, ...]) -> tup
     sizes: list[int] = []
 
     def apart(codes: Codes, filler: int) -> Codes:
-        sizes[:] = [(size - 1) * step + 1 for size, step in zip(codes.shape[2:], steps, strict=True)]
+        sizes[:] = [reach(size, step) for size, step in zip(codes.shape[2:], steps, strict=True)]
         spaced = np.full((*codes.shape[:2], *sizes), filler, codes.dtype)
         window = (slice(None), slice(None), *(slice(None, None, step) for step in steps))
         spaced[window] = codes

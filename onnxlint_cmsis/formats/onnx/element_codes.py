@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from onnxlint_cmsis.formats.onnx.decoding import TYPED_FIELDS
 from onnxlint_cmsis.formats.onnx.external_data import location, read_bytes
-from onnxlint_cmsis.formats.onnx.tensors import ELEM_TYPES, elem_bits, elem_name
+from onnxlint_cmsis.formats.onnx.tensors import BITS, elem_bits, elem_name
 from onnxlint_cmsis.formats.onnx.walk import all_tensors
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.types import packed_bytes
@@ -31,10 +31,6 @@ FIELD_TYPES = {
     "int32_data": "<i4",
 }
 """numpy's type of the entries of each typed field."""
-
-
-BITS = dict(ELEM_TYPES.values())
-"""Bits of an element by the type's name."""
 
 
 ONES = {"float16": 0x3C00, "bfloat16": 0x3F80, "float32": 0x3F800000, "float64": 0x3FF0000000000000}

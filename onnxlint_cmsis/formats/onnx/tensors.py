@@ -35,6 +35,10 @@ ELEM_TYPES: dict[int, tuple[str, int]] = {
 """Bits are 0 where elements have no fixed size (strings)."""
 
 
+BITS = dict(ELEM_TYPES.values())
+"""Bits of an element by the type's name."""
+
+
 def elem_name(number: int) -> str:
     """Name of an element type, empty where it is undefined or unknown."""
     return ELEM_TYPES[number][0] if number in ELEM_TYPES else ""

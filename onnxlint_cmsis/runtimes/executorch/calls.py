@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.pte.names import NHWC
 from onnxlint_cmsis.formats.pte.program_records import PteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.dims import NO_DIMS
-from onnxlint_cmsis.model.windows import padding_for, reach
+from onnxlint_cmsis.model.windows import padding_for, places, reach, rounded_up
 
 FOUR_SINCE = "1.6.0"
 """First release whose convolutions take four numbers of padding (pull request 22861)."""
@@ -239,9 +239,7 @@ def _pooled(kernel_call: KernelCall, axis: int, ceil: bool) -> int:
     """Windows along an axis (op_quantized_avg_pool2d.cpp: pooling_output_size)."""
     size, kernel = kernel_call.input_dims[1 + axis] or 0, kernel_call.filter_dims[1 + axis] or 0
     stride, padding = kernel_call.stride[axis] or 1, kernel_call.padding[axis] or 0
-    room = size + 2 * padding - kernel
-    count = room // stride + 1 + (ceil and room % stride != 0)
-    return count - (ceil and (count - 1) * stride >= size + padding)
+    return (rounded_up if ceil else places)(size, kernel, stride, padding, padding)
 
 
 def max_pool(call: ProgramCall) -> KernelCall:
