@@ -94,7 +94,7 @@ class Build:
         runtime = self.runtime
         if runtime is None or runtime.name != "tflm" or not runtime.by_symbols or runtime.kernels == "cmsis_nn":
             return False
-        return self.library is None and bool(runtime.linked)
+        return self.library is None and bool(runtime.linked) and not runtime.whole_program
 
     @property
     def reference_operators(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
     return (
         *_target(build),
         *_compilers(build.compilers),
-        *_library(build.library, len(build.image.symbols)),
+        *_library(build.library, len(build.image.symbols), inlined=bool(build.runtime and build.runtime.whole_program)),
         *_levels(build),
         *_runtime(build),
         *_models(build),
@@ -69,10 +69,11 @@ def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:
         yield Fact("compilers", texts, "; ".join(texts), SURE, ".comment, not for single files")
 
 
-def _library(library: LibraryUse | None, symbols: int) -> Iterator[Fact]:
+def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False) -> Iterator[Fact]:
     if library is None:
         if symbols:
-            yield Fact("cmsis_nn", [], "no function", SURE, f"{symbols:,} symbols, none of them CMSIS-NN's")
+            evidence = f"{symbols:,} symbols, none of them CMSIS-NN's"
+            yield Fact("cmsis_nn", [], "no function", MAY if inlined else SURE, evidence)
         return
     names = sorted(library.functions)
     yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:SHOWN])}")

@@ -195,6 +195,8 @@ def _can_be(functions: Mapping[str, Code], bit: int, inlined: bool) -> bool:
     for name, row in rows.items():
         if row is None or not row.calls <= functions.keys():
             return False
+        if not row.file:  # what calls it may call: the record has no file of it
+            continue
         allowed = _reachable(name, row, bit)
         for called in functions[name].calls:
             there = known.row(called, bit) if called.startswith("arm_") else None

@@ -19,7 +19,7 @@ class InsideModel(NamedTuple):
     """A model in an image."""
 
     name: str
-    """Name of the symbol that it is, else `model_at_` with its address or position."""
+    """Name of the symbol that it is, else `model_` with its number among those of the image, which each build keeps."""
     suffix: str
     """Ending of files of its format."""
     address: int
@@ -66,7 +66,7 @@ def models_inside(image: Image) -> tuple[InsideModel, ...]:
             if symbol and model.size <= symbol.size < model.size + ALIGNMENT:
                 size = symbol.size  # the file's own last bytes, which nothing in it refers to
             data = bytes(section.data[model.offset : model.offset + size])
-            name = plain_name(symbol.name) if symbol else f"model_at_{address:x}"
+            name = plain_name(symbol.name) if symbol else f"model_{len(inside) + 1}"
             taken[name] = taken.get(name, 0) + 1
             number = f".{taken[name]}" if taken[name] > 1 else ""
             symbol_name = symbol.name if symbol else ""

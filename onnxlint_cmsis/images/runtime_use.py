@@ -76,6 +76,8 @@ class RuntimeUse(NamedTuple):
     """Operators that the resolver has room for; None where nothing tells."""
     every: bool = False
     """Whether it registers all operators there are (AllOpsResolver)."""
+    whole_program: bool = False
+    """Whether the linker optimized the whole program, so that functions and calls are gone."""
     kernel_files: tuple[str, ...] = ()
     """Sources of kernels whose names are in the image."""
 
@@ -133,14 +135,16 @@ def _tflm(image: Image) -> RuntimeUse:
     days = [day for name, day in SINCE if any(name in symbol for symbol in image.names)]
     linked = tuple(sorted({*operators.values()}))
     called: tuple[str, ...] | None = None
-    if operators and image.linked and not _whole_program(image):
+    whole_program = _whole_program(image)
+    if operators and image.linked and not whole_program:
         places = {
             image.functions[name].address: operator for name, operator in operators.items() if name in image.functions
         }
         called = tuple(sorted(set(_called(image, places))))
     every = any("AllOpsResolver" in name for name in image.names)
     evidence = "symbols of tflite::"
-    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, max(room, default=None), every)
+    resolver = max(room, default=None)
+    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, resolver, every, whole_program)
 
 
 def _whole_program(image: Image) -> bool:

@@ -111,7 +111,7 @@ def _artifact(file: FileResult, run: Run) -> Any:
         mime_type=kind,
         roles=roles,
         properties=properties,
-        description=om.Message(text=named_array("an array.", file)) if array else None,
+        description=om.Message(text=named_array("a model in it.", file)) if array else None,
     )
 
 
@@ -170,7 +170,14 @@ def _location(finding: Finding, file: FileResult, number: int, run: Run) -> Any:
     """The file as a whole, which is all a text viewer has of a binary, and the node by name."""
     region = om.Region(start_line=file.line, start_column=1, end_line=file.line, end_column=1)
     physical = om.PhysicalLocation(artifact_location=_artifact_of(file, number, run), region=region)
-    return om.Location(physical_location=physical, logical_locations=_logical(finding))
+    return om.Location(physical_location=physical, logical_locations=_logical(finding) or _symbol(finding, file))
+
+
+def _symbol(finding: Finding, file: FileResult) -> list[Any] | None:
+    """The function of an image, or the array that the model is."""
+    function, array = str(finding.properties.get("function", "")), array_in(file.path).rpartition(".")[0]
+    name = printable(function or array)
+    return [om.LogicalLocation(name=name, kind="function" if function else "variable")] if name else None
 
 
 def _logical(finding: Finding) -> list[Any] | None:

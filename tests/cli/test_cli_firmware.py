@@ -22,7 +22,7 @@ from support.firmware_images import (
     registering,
     with_library,
 )
-from support.rule_examples import SLOW
+from support.rule_examples import FILES, SLOW
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
@@ -203,3 +203,39 @@ def test_an_arena_goes_by_the_name_that_people_wrote(
     Path("app.elf").write_bytes(content.replace(old, symbol.encode().ljust(len(old), b"\0")))
     (finding,) = (row for row in run(capsys, "app.elf")[1]["findings"] if row["code"] == "CNN703")
     assert f"{name} has 256 bytes" in finding["message"]
+
+
+def sarif(capsys: pytest.CaptureFixture[str], content: bytes, name: str = "app.elf") -> list[dict[str, Any]]:
+    """Results of a SARIF log of an image."""
+    Path(name).write_bytes(content)
+    main(["--isolated", "--output-format", "sarif", "--min-level", "note", name])
+    results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    return results
+
+
+def test_sarif_names_the_function_and_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    results = sarif(capsys, firmware(with_library(**SLOW), model_at=FLASH + 0x8001))
+    logical = {row["ruleId"]: row["locations"][0].get("logicalLocations") for row in results}
+    assert logical["CNN701"] == [{"name": "arm_nn_mat_mult_nt_t_s8", "kind": "function"}]
+    assert logical["CNN707"] == [{"name": "g_model", "kind": "variable"}]
+
+
+def test_fingerprints_of_an_image_stay_where_addresses_move(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model without a symbol goes by its number; an arena by its name."""
+
+    def prints(content: bytes, name: str) -> list[str]:
+        return [str(row["partialFingerprints"]) for row in sarif(capsys, content, name)]
+
+    stopping = FILES["a .tflite file with one operator: y = POW(a, b)"]()
+    first = prints(bytes(64) + stopping, "app.bin")
+    assert first
+    assert prints(bytes(4096) + stopping, "app.bin") == first
+    slow = with_library(**SLOW)
+    assert prints(firmware(slow, arena=256), "app.elf") == prints(
+        firmware({"z": Function(64), **slow}, arena=256, model_at=FLASH + 0x8010), "app.elf"
+    )
+
+
+def test_whole_program_optimization_may_leave_no_function_of_cmsis_nn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "CNN702" in codes(_written(capsys, firmware(APPLICATION)))
+    assert "CNN702" not in codes(_written(capsys, firmware(APPLICATION, local=True)))

@@ -103,7 +103,7 @@ def test_models_that_came_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     other[-1] ^= 1
     row = changes(capsys, intel_hex(FLASH, bytes(64) + MODEL + bytes(64) + bytes(other)), "old.hex")["model"]
     assert row["before"] is None
-    assert row["text"].startswith("new: model_at_")
+    assert row["text"].startswith("new: model_2.tflite")
 
 
 def test_what_a_stripped_image_does_not_tell_is_not_gone(capsys: pytest.CaptureFixture[str]) -> None:

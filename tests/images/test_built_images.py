@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images.build import Build, read_build
+from onnxlint_cmsis.images.facts import MAY, facts_of
 from support.built_images import M3, M4, M33, M55, MISSING, built
 from support.firmware_images import MODEL
 
@@ -85,3 +87,17 @@ def test_a_library_without_dsp_for_a_core_that_has_it_is_told(level: str, tmp_pa
     assert (build.library.isa, build.extension) == (Isa.SCALAR, Isa.DSP)
     assert "4.0.0" in build.library.releases
     assert build.cpu == "cortex-m4+nodsp"
+
+
+@pytest.mark.parametrize(("core", "cpu"), [(M4, "cortex-m4"), (M55, "cortex-m55")])
+def test_what_link_time_optimization_leaves_is_told(core: str, cpu: str, tmp_path: Path) -> None:
+    """Few functions keep a symbol; what is told is true, and nothing is called wrong."""
+    image = built(tmp_path, f"{core} -O2 -flto -fno-inline-functions-called-once")
+    build = told(image)
+    assert build.cpu == cpu
+    assert build.library
+    assert build.library.inlined
+    assert "4.0.0" in build.library.releases
+    assert {fact.certainty for fact in facts_of(build) if fact.key == "cmsis_nn_releases"} == {MAY}
+    assert [model.data for model in build.models] == [MODEL]
+    assert main(["--isolated", "--select", "CNN7", "--release", "4.0.0", str(image)]) == 0

@@ -24,7 +24,8 @@ from support.elf_writer import (
     placed,
     uf2,
 )
-from support.firmware_images import FLASH, MODEL, RAM, firmware
+from support.firmware_images import FLASH, MODEL, RAM, firmware, with_library
+from support.rule_examples import VECTORS
 
 
 def told(path: Path, content: bytes) -> dict[str, object]:
@@ -177,3 +178,13 @@ def test_bytes_that_repeat_are_read_in_a_moment(filling: bytes, tmp_path: Path) 
     started = time.perf_counter()
     facts_of(read_build(str(path)))
     assert time.perf_counter() - started < 10
+
+
+def test_static_functions_that_stand_by_themselves_do_not_exclude_a_release(tmp_path: Path) -> None:
+    """At -O0 an inline function is a symbol, and calls others of its file, which the record does not name for it."""
+    sizes = "arm_convolve_s8_get_buffer_size_mve"
+    functions = {
+        sizes: Function(16),
+        "arm_convolve_1_x_n_s8_get_buffer_size_mve": Function(64, mve=2, calls={sizes: 1}),
+    }
+    assert "main" in told(tmp_path / "app.elf", firmware(with_library(**functions, **VECTORS)))["cmsis_nn_releases"]

@@ -40,4 +40,5 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     text = (
         f"CMSIS-NN calls memcpy for every four bytes, in {told}: a model takes some 3 times the predicted instructions."
     )
-    yield subject.say(text, "Compile its C files without -fno-builtin and -ffreestanding.")
+    facts = {"function": library.copying[0][0]}
+    yield subject.say(text, "Compile its C files without -fno-builtin and -ffreestanding.", properties=facts)

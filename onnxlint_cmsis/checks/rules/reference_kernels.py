@@ -53,7 +53,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         )
         # the functions of a library may be in another one
         yield subject.say(text, remedy, level=Level.NOTE if what == "library" else None)
-    elif runtime and not runtime.by_symbols and runtime.kernels == "reference":
+    elif runtime and not build.library and runtime.kernels == "reference":
         text = (
             f"The image may have reference code in place of CMSIS-NN, in 2 to 85 times the instructions: texts in it "
             f"name {runtime.kernel_file}, and no file of kernels/cmsis_nn."
