@@ -50,6 +50,7 @@ from onnxlint_cmsis.operators.integers import (
     OFFSETS,
     NotCoveredError,
     Steps,
+    few,
     multipliers,
     quantized_multiplier,
     requantized,
@@ -138,12 +139,16 @@ class Read(dict[str, "Attribute"]):
 class Model(NodeView):
     """One file, read into the table; `values` holds what its tensors compute."""
 
-    def __init__(self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False) -> None:
+    def __init__(
+        self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, by_rows: bool = False
+    ) -> None:
         self.graph: Graph = loaded.graph
         self.mixed = mixed
         """Whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
         self.plain = plain
         """Whether layers are the same only where all that they say is, so that they are the same in every runtime."""
+        self.by_rows = by_rows
+        """Whether each row of a plane is a lane of its own, so that rows may be computed apart."""
         self.read = loaded.reader()
         self.table = table
         self.values: dict[str, Value] = {}
@@ -228,7 +233,7 @@ class Model(NodeView):
         operator, read = operator_of(node), Read(node.attributes)
         if self.graph.variables & {*node.inputs, *node.outputs}:
             raise NotCoveredError("it keeps values from one run to the next")
-        function = moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
+        function = self._function(node)
         if function is None or self._inside(node) or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
         if in_halves(node, self.graph):
@@ -256,6 +261,14 @@ class Model(NodeView):
             if (whole and real) or name in self.values or shape != self.shape(name):
                 raise NotCoveredError(f"the file says {list(self.shape(name))} of its result, or no scale")
         return values
+
+    def _function(self, node: Node) -> Function | None:
+        operator = operator_of(node)
+        return moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
+
+    def keeps(self, node: Node) -> bool:
+        """Whether a node only takes, joins or pads what is there, and computes no number."""
+        return self._function(node) in KEEPING
 
     def _left(self, node: Node) -> list[Left]:
         """What the file says of a node and its tensors, and the graph does not."""
@@ -458,6 +471,20 @@ class Model(NodeView):
 
     # Which axes one lane lies over.
 
+    def across(self, rank: int) -> range:
+        """Axes of an image [batch, channels, ...] that one lane lies over."""
+        return range(3 if self.by_rows and rank > 3 else 2, rank)
+
+    def by_row(self, window: Window) -> tuple[Array, Window]:
+        """The row that each row of a window reads for each row of the result, and the window along one row.
+
+        Where lanes lie over whole planes, the plane counts as one row.
+        """
+        if self.by_rows and len(window.sizes) > 1:
+            few((window.kernel[0], window.result_sizes[0]))
+            return window.sources(0), window.along_row()
+        return np.zeros((1, 1), np.int64), window
+
     def over(self, value: Lanes, axes: Sequence[int]) -> Lanes:
         """With lanes that lie over these axes, as far as these are longer than 1, and over no others."""
         plane = tuple(axis for axis in axes if value.shape[axis] > 1)
@@ -557,12 +584,14 @@ class Model(NodeView):
         table = self.table
         if not x.integers or not x.scale or x.single or weights.scale is None or weights.zero is None:
             raise NotCoveredError("it sums real numbers, of which the order matters")
-        axes = range(2, len(x.shape))
+        axes = self.across(len(x.shape))
+        rows, window = self.by_row(window)
         x, window = self._unpadded(self.over(x, axes), window)
         count, inner = weights.array.shape[:2]
         if x.shape[1] != inner * groups or count % groups:
             raise NotCoveredError(f"its weights are {list(weights.array.shape)}, its input {list(x.shape)}")
-        factors = (weights.array.astype(np.int64) - np.asarray(weights.zero, np.int64)).reshape(count, inner, -1)
+        factors = weights.array.astype(np.int64) - np.asarray(weights.zero, np.int64)
+        factors = factors.reshape(count, inner * len(rows), -1)  # a row of the window reads a lane of its own
         scales = np.broadcast_to(weights.scale, weights.array.shape).reshape(count, -1)
         if (scales != scales[:, :1]).any():
             raise NotCoveredError("the weights of a lane have several scales")
@@ -575,16 +604,27 @@ class Model(NodeView):
         short = bias is not None and x.bits > 8 and bool(self.graph.quantization) and bias.array.dtype == np.int32
         check_sums(factors, biases, x.bits, short=short)
         held = (x.zero, x.bits, short)
-        known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, window)
+        known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, rows.tobytes(), window)
         if told not in known:
-            taps, parts = taps_of(window), x.ids.reshape(x.shape[0], groups, inner)
+            taps, parts = taps_of(window), self._read_rows(x, rows).reshape(-1, groups, inner * len(rows))
             known[told] = np.array([self._sums(held, part, factors, biases, taps) for part in parts], np.int64)
         sums = known[told]
         ids = table.numbers(table.name("scaled"), sums, np.array([*map(table.name, steps, others)]))
         table.unsettled[ids] = True
-        shape = (x.shape[0], count, *window.result_sizes)
-        plane = tuple(axis for axis in axes if shape[axis] > 1)
-        return Lanes(ids.reshape(x.shape[0], count, *(1 for _ in axes)), shape, plane)
+        lanes = (x.shape[0], count, rows.shape[1])[: len(x.shape) - len(axes)]
+        shape = (*lanes, *window.result_sizes)
+        ids = ids.reshape(x.shape[0], rows.shape[1], count).swapaxes(1, 2).reshape(*lanes, *(1 for _ in axes))
+        return Lanes(ids, shape, tuple(axis for axis in axes if shape[axis] > 1))
+
+    def _read_rows(self, x: Lanes, rows: Array) -> Ids:
+        """Lanes that a layer reads for each row of its result: [batch, rows, channels, rows of the window].
+
+        Padding adds nothing to a sum, as a row does that holds the zero-point everywhere.
+        """
+        padding = np.full((*x.ids.shape[:2], 1), self.table.constants(np.array(x.zero)))
+        lanes = np.concatenate([x.ids.reshape(*x.ids.shape[:2], -1), padding], axis=2)  # a place of -1 is the last
+        self.table.look((*lanes.shape[:2], *rows.shape))
+        return np.asarray(lanes[:, :, rows].transpose(0, 3, 1, 2), np.int64)
 
     def _unpadded(self, x: Lanes, window: Window) -> tuple[Lanes, Window]:
         """The lanes behind a Pad with the zero-point, whose amounts go into the window."""
@@ -596,8 +636,8 @@ class Model(NodeView):
         if not known or value != x.zero or outer != window.sizes:  # a Reshape puts the lane into another plane
             return x, window
         ids = np.where(behind, table.rows[x.ids, 1], x.ids)
-        shape = (*x.shape[:2], *sizes)
-        plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
+        shape = (*x.shape[: len(x.shape) - len(sizes)], *sizes)
+        plane = tuple(axis for axis in self.across(len(shape)) if shape[axis] > 1)
         return x._replace(ids=ids, shape=shape, plane=plane), window._replace(ahead=before, sizes=sizes)
 
     def _sums(self, held: Key, lanes: Ids, factors: Array, biases: Sequence[float], taps: Taps) -> Ids:
@@ -937,13 +977,33 @@ def pooled(model: Model, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -> L
     table = model.table
     if key[0] == "average" and (not x.integers or x.single):
         raise NotCoveredError("it averages real numbers, of which the order matters")
-    x = model.over(model.real(x) if key[0] == "average" else x, range(2, len(x.shape)))
-
-    ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
-    ids[others] = table.applied(table.name(*key), ids[others])
+    by_row = model.by_rows and len(x.shape) > 3 and isinstance(key[1], Window) and not key[3]
+    axes = model.across(len(x.shape)) if by_row else range(2, len(x.shape))
+    x = model.over(model.real(x) if key[0] == "average" else x, axes)
     shape = (*x.shape[:2], *result_sizes)
-    plane = tuple(axis for axis in range(2, len(shape)) if shape[axis] > 1)
-    return x._replace(ids=ids, shape=shape, plane=plane)
+    if by_row:
+        rows, window = model.by_row(key[1])
+        ids = row_pooled(table, x.ids.reshape(x.shape[:3]), rows, (key[0], window, key[2]))
+        ids = ids.reshape(*shape[:3], *(1 for _ in axes))
+    else:
+        ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
+        ids[others] = table.applied(table.name(*key), ids[others])
+    return x._replace(ids=ids, shape=shape, plane=tuple(axis for axis in axes if shape[axis] > 1))
+
+
+def row_pooled(table: Numbers, lanes: Ids, rows: Array, key: Key) -> Ids:
+    """The same of the rows inside the plane that each row of a window reads: [batch, channels, rows]."""
+    ids = np.empty((*lanes.shape[:2], rows.shape[1]), np.int64)
+    table.look((ids.size, len(rows)))
+    for batch, channel, row in np.ndindex(ids.shape):
+        inside = lanes[batch, channel, rows[rows[:, row] >= 0, row]]
+        if (inside == inside[0]).all() and table.are(inside[:1], "constant"):
+            ids[batch, channel, row] = inside[0]
+            continue
+        ends = table.low[inside].min(), table.high[inside].max()
+        number = ids[batch, channel, row] = table.numbers(table.name("rows", *key, inside.tobytes()), 0, 0, *ends)
+        table.unsettled[number] = table.unsettled[inside].any()
+    return ids
 
 
 def mean(model: Model, node: Node) -> Lanes:
@@ -1026,7 +1086,8 @@ def padded(model: Model, node: Node) -> Lanes:
         raise NotCoveredError("it pads with another number than 0")
     filler, rank = int(table.constants(np.array(fill))), len(value.shape)
     if rank > 2:
-        value = model.over(value, range(1, rank - 1) if node.domain == TFLITE else range(2, rank))
+        across = model.across(rank)
+        value = model.over(value, [axis - 1 for axis in across] if node.domain == TFLITE else across)
     around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
     key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
@@ -1089,9 +1150,25 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain:
 
     `plain`: outputs are equal in every runtime, since layers say the same or move elements.
     """
+    known = _held(old, new, most, plain=plain, by_rows=False)
+    if known.equal or not any(map(joins_rows, (old.graph, new.graph))):
+        return known
+    return _held(old, new, most, plain=plain, by_rows=True)
+
+
+def joins_rows(graph: Graph) -> bool:
+    """Whether images are joined along the first axis of their plane, whose rows were then computed apart."""
+    return any(
+        canonical(node) == "Concat" and len(shape := graph.shape(node.outputs[0]) or ()) > 3
+        and node.int("axis") in ((1, 1 - len(shape)) if node.domain == TFLITE else (2, 2 - len(shape)))
+        for node in graph.nodes
+    )  # fmt: skip
+
+
+def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, by_rows: bool) -> Verification:
     table, sides = Numbers(most), (old, new)
     mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
-    before, after = (Model(side, table, mixed=mixed, plain=plain) for side in sides)
+    before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows) for side in sides)
     if (told := old.digest()) is not None and told == new.digest():
         return Verification(before, after, ("",) * max(len(after.graph.outputs), 1))
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)

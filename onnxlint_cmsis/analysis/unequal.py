@@ -18,7 +18,8 @@ def reason(known: Verification, output: str, fault: str) -> str:
     """The layer that makes an output of the new file another one, as a clause; `fault` where no layer is to blame."""
     old, new = known.old, known.new
     have = {int(lane) for value in old.values.values() if isinstance(value, Lanes) for lane in value.ids.flat}
-    for node in _behind(new, output):
+    nodes = [*_behind(new, output)]
+    for node in sorted(nodes, key=new.keeps) if new.by_rows else nodes:  # a band keeps rows that the old file has whole
         for name in node.outputs:
             value = new.values.get(name)
             if not isinstance(value, Lanes):

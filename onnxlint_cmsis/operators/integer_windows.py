@@ -50,6 +50,11 @@ class Window(NamedTuple):
         places = places - (self.ahead[axis] if self.ahead else 0)
         return np.where(inside & (places >= 0) & (places < self.sizes[axis]), places, -1)
 
+    def along_row(self) -> Window:
+        """The same window along one row: without the first axis."""
+        kernel, strides, dilations, before, sizes, result_sizes = (numbers[1:] for numbers in self[:6])
+        return Window(kernel, strides, dilations, before, sizes, result_sizes, self.transposed, self.ahead[1:])
+
 
 class Taps(NamedTuple):
     """The places of a window over its plane."""

@@ -12,7 +12,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
-from support.expanding_nets import Net, expanding, net
+from support.expanding_nets import CODES, Net, expanding, net
 from support.linter import fixed, linted, target_of
 from support.paths import SHARED
 from support.tflite_models import tensor
@@ -151,7 +151,7 @@ def test_two_subgraphs() -> None:
     model = mobile.model(last)
     model["operator_codes"].append(operator_code("CALL_ONCE"))
     options = ("CallOnceOptions", {"init_subgraph_index": 1})
-    model["subgraphs"][0]["operators"].insert(0, {"opcode_index": 9, "builtin_options": options})
+    model["subgraphs"][0]["operators"].insert(0, {"opcode_index": len(CODES), "builtin_options": options})
     inner = {"tensors": [tensor("i", [1, 8]), tensor("o", [1, 8])], "inputs": [0], "outputs": [1]}
     inner["operators"] = [{"opcode_index": 7, "inputs": [0], "outputs": [1]}]
     model["subgraphs"].append(inner)

@@ -10,8 +10,23 @@ import numpy as np
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 
-CODES = ("CONV_2D", "DEPTHWISE_CONV_2D", "PAD", "AVERAGE_POOL_2D", "MAX_POOL_2D", "ADD", "QUANTIZE", "RELU", "MEAN")
-VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "PAD": 2, "AVERAGE_POOL_2D": 2, "MAX_POOL_2D": 2, "ADD": 2, "RELU": 2}
+CODES = (
+    "CONV_2D", "DEPTHWISE_CONV_2D", "PAD", "AVERAGE_POOL_2D", "MAX_POOL_2D", "ADD", "QUANTIZE", "RELU", "MEAN",
+    "GATHER", "SLICE", "CONCATENATION", "PADV2",
+)  # fmt: skip
+VERSIONS = {
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 3,
+    "PAD": 2,
+    "AVERAGE_POOL_2D": 2,
+    "MAX_POOL_2D": 2,
+    "ADD": 2,
+    "RELU": 2,
+    "GATHER": 2,
+    "SLICE": 2,
+    "CONCATENATION": 2,
+    "PADV2": 2,
+}
 BIAS = {"INT8": ("INT32", "<i4"), "INT16": ("INT64", "<i8"), "FLOAT32": ("FLOAT32", "<f4")}
 
 
