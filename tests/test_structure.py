@@ -129,7 +129,7 @@ READ_BY_THE_CHECKER = {
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 CHECKER = ("analysis/certificate.py", "analysis/lane_numbers.py")
-MOST_LINES_OF_THE_CHECKER = 957
+MOST_LINES_OF_THE_CHECKER = 960
 """Lines of code, without docstrings, comments, blanks and imports: a reader checks them in an afternoon."""
 
 
@@ -184,6 +184,11 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "cmsis_nn.loops.transpose_conv_s8": ("test_later_costs",),
     "cmsis_nn.loops.without_bias": ("test_later_costs",),
     # Attributes that are empty lists, which no repair writes to a sound model.
+    # Every segment in every number of bands, most of which no search takes.
+    "fixers.memory.channel_tiles": ("test_fix_bands",),
+    "fixers.memory.drafts": ("test_fix_bands",),
+    "fixers.memory.row_segments": ("test_fix_bands",),
+    "fixers.memory.tiled_file": ("test_fix_bands",),
     # Which sizes may take longer, asked with and without a known memory.
     "fixers.planning.memory_bound": ("test_memory_bound",),
     # The inputs that a proof draws.

@@ -175,14 +175,17 @@ class Model(NodeView):
     # From nodes to values.
 
     def _named(self, key: Key, name: str) -> Lanes:
-        """A tensor of which only the name is known: each element is a number of its own."""
+        """A tensor of which only the name is known: each element, or each row, is a number of its own."""
         shape, elem_type = self.shape(name), self.graph.elem_type(name)
         bits = BITS.get(elem_type, 0)
         top = (1 << bits - 1) if bits else math.inf
-        told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(shape))
+        last = bool(self.graph.nodes) and self.graph.nodes[0].domain == TFLITE
+        plane = (len(shape) - 1 - last,) if self.by_rows and len(shape) > 3 and shape[-1 - last] > 1 else ()
+        lanes = tuple(1 if axis in plane else size for axis, size in enumerate(shape))
+        told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(lanes))
         ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
         self.table.hold(ids)
-        return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
+        return Lanes(ids.reshape(lanes), shape, plane, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
         """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""
@@ -267,7 +270,7 @@ class Model(NodeView):
         return moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
 
     def keeps(self, node: Node) -> bool:
-        """Whether a node only takes, joins or pads what is there, and computes no number."""
+        """Tell whether a node only takes, joins or pads what is there, and computes no number."""
         return self._function(node) in KEEPING
 
     def _left(self, node: Node) -> list[Left]:
@@ -1157,7 +1160,7 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain:
 
 
 def joins_rows(graph: Graph) -> bool:
-    """Whether images are joined along the first axis of their plane, whose rows were then computed apart."""
+    """Tell whether images are joined along the first axis of their plane, whose rows were then computed apart."""
     return any(
         canonical(node) == "Concat" and len(shape := graph.shape(node.outputs[0]) or ()) > 3
         and node.int("axis") in ((1, 1 - len(shape)) if node.domain == TFLITE else (2, 2 - len(shape)))

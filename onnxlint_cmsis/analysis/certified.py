@@ -38,10 +38,10 @@ def _plan_fault(loaded: LoadedFile, which: str) -> str:
     return f"the memory plan of the {which} file is wrong: {fault.text}" if fault else ""
 
 
-def certificate_of(old: ModelAnalysis, new: ModelAnalysis) -> Certificate | None:
-    """The certificate of two files; None where they are not known to be equal."""
+def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -> Certificate | None:
+    """The certificate of two files; None where they are not known to be equal within so many numbers."""
     try:
-        return certificate(verified(old.as_stored, new.as_stored, ENOUGH), old.data, new.data)
+        return certificate(verified(old.as_stored, new.as_stored, most), old.data, new.data)
     except (ModelError, RecursionError, *DAMAGED):
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from onnxlint_cmsis.fixers.edits.tflite_constants import stored_elements
 from onnxlint_cmsis.fixers.memory.segments import WEIGHTED, channel_axis
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
-from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
@@ -20,6 +19,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.memory.segments import Segment
+    from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
     from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
     from onnxlint_cmsis.model.graph import StoredQuantization
 
@@ -55,19 +55,9 @@ def group_tensors(operator: TfliteOperator, tensors: Sequence[TfliteTensor], lan
     return cut
 
 
-def tiled(path: str, data: bytes, tiles: Mapping[Segment, Sequence[int]]) -> bytes:
-    """The file with segments in groups of channels, which end as is given. Raises NotAppliedError, ModelError.
+class ChannelTile:
+    """One segment in groups of channels, which the operators of the file begin with."""
 
-    The operators of the file compute the first group, with their tensors made smaller: a tensor that no operator
-    touches would take room in the arena.
-    """
-    edit = TfliteEdit(path, data)
-    for segment, ends in tiles.items():
-        _Tile(edit, segment, tuple(ends)).write()
-    return edit.data()
-
-
-class _Tile:
     def __init__(self, edit: TfliteEdit, segment: Segment, ends: tuple[int, ...]) -> None:
         self._edit, self._segment = edit, segment
         self._groups = [range(start, end) for start, end in zip((0, *ends), ends, strict=False)]

@@ -5,37 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION, group_tensors
+from onnxlint_cmsis.fixers.memory.segments import ROWS
+from onnxlint_cmsis.formats.flatbuffer import Span
+from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.memory.segments import Segment
     from onnxlint_cmsis.formats.flatbuffer import Value
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator
+    from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 
 Tiles = Mapping["Segment", tuple[int, ...]]
-"""Segments with the ends of their groups of channels."""
+"""Segments with the ends of their groups of channels, or of their bands of rows."""
+
+
+DEFAULTS: Mapping[str, Mapping[str, Value]] = {
+    JOIN: {"fused_activation_function": "NONE"},
+    "GATHER": {"batch_dims": 0},
+}
+"""Options of new operators that a reader fills in."""
 
 
 class Draft(NamedTuple):
     """A model with tiles."""
 
     model: TfliteModel
-    """The model; constants keep the buffers that they were cut from."""
+    """The model; constants keep the buffers that they were cut from, new ones lie behind the file."""
     origins: tuple[int, ...]
     """For each operator of the main subgraph the number of the one that it was made from."""
 
 
 def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
-    """The model with segments in groups of channels, as `tiled` writes it."""
+    """The model with segments in parts, as `tiled` writes it. Raises NotAppliedError."""
     main = model.subgraphs[0]
     tensors = list(main.tensors)
     operators: list[TfliteOperator] = []
     origins: list[int] = []
+    behind = _Behind(model)
     begun = {segment.operators[0]: (segment, ends) for segment, ends in tiles.items()}
     inside = {number for segment in tiles for number in segment.operators}
     for number, operator in enumerate(main.operators):
-        if number in begun:
+        if number in begun and begun[number][0].axis == ROWS:
+            bands = in_bands(model, *begun[number], len(tensors))
+            for tensor, shape in bands.sizes.items():
+                tensors[tensor] = tensors[tensor]._replace(shape=shape)
+            tensors += map(behind.tensor, bands.tensors)
+            for origin, new in _banded(main.operators, bands):
+                origins.append(origin)
+                operators.append(new)
+        elif number in begun:
             for origin, new in _groups(main.operators, tensors, *begun[number]):
                 origins.append(origin)
                 operators.append(new)
@@ -43,7 +64,42 @@ def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
             origins.append(number)
             operators.append(operator)
     whole = main._replace(tensors=tuple(tensors), operators=tuple(operators))
-    return Draft(model._replace(subgraphs=(whole, *model.subgraphs[1:])), tuple(origins))
+    return Draft(behind.model._replace(subgraphs=(whole, *model.subgraphs[1:])), tuple(origins))
+
+
+class _Behind:
+    """A model whose new constants lie behind the bytes of its file."""
+
+    def __init__(self, model: TfliteModel) -> None:
+        self.model = model
+        """The model with the buffers so far."""
+
+    def tensor(self, new: NewTensor) -> TfliteTensor:
+        """A new tensor, with a buffer of its own where it has values."""
+        buffer = 0
+        if new.data:
+            data, buffers = bytes(self.model.data), self.model.buffers
+            buffer = len(buffers)
+            self.model = self.model._replace(data=data + new.data, buffers=(*buffers, Span(len(data), len(new.data))))
+        return TfliteTensor(
+            new.name, new.elem_type, new.shape, (), buffer, new.quantization, is_variable=False, encoding=""
+        )
+
+
+def _banded(operators: tuple[TfliteOperator, ...], bands: Bands) -> Iterator[tuple[int, TfliteOperator]]:
+    """Operators of all bands and those around them, with the number of that which they were made from."""
+    for part in bands.operators:
+        old = operators[part.origin]
+        if isinstance(part, BandCopy):
+            options = {**old.options, **part.options}
+            yield part.origin, old._replace(inputs=part.inputs, outputs=(part.output,), options=options)
+            continue
+        new = part.operator
+        more: dict[str, Value] = {**DEFAULTS.get(new.op, {}), **new.options}
+        yield part.origin, old._replace(
+            op=new.op, version=new.version, inputs=new.inputs, outputs=new.outputs, options_type=new.options_type,
+            options=more,
+        )  # fmt: skip
 
 
 def _groups(

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
 from onnxlint_cmsis.fixers.memory.drafts import Draft, Tiles, drafted
-from onnxlint_cmsis.fixers.memory.segments import Segment, segments
+from onnxlint_cmsis.fixers.memory.row_segments import row_segments
+from onnxlint_cmsis.fixers.memory.segments import ROWS, WEIGHTED, Segment, segments
+from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, peak_steps
+from onnxlint_cmsis.runtimes.tflm.lifetimes import planned_buffers
+from onnxlint_cmsis.runtimes.tflm.packing import lower_bound
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
@@ -21,6 +25,13 @@ MOST_DRAFTS, MOST_OPERATORS = 160, 4000
 """Models that are laid out, and operators in all of them together: some seconds."""
 TURNS = 40
 """Orders of buffers that are tried for each of them."""
+
+MOST_BANDS = 6
+"""Bands of a segment: more cost more than they gain."""
+MOST_GUESSED = 2
+"""Segments of each number of bands that are laid out, those that are guessed to take least."""
+BYTES_OF_OPERATOR, BYTES_OF_CHANNEL = 150, 8
+"""About what an operator, and a channel of a convolution's result, keep in the arena."""
 
 Arenas = Callable[["TfliteModel"], Sequence["ArenaLayout"]]
 """Arenas of a model on all targets; none where it has none on one."""
@@ -69,7 +80,7 @@ class Search:
         """`rooms` are the bytes of RAM of each target; `allowed` is asked of tiles before they are taken."""
         self._model, self._arenas, self._rooms = model, arenas, rooms
         self._allowed = allowed
-        self._segments = [*segments(model)]
+        self._segments = [*segments(model), *row_segments(model)]
         self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
 
@@ -98,11 +109,12 @@ class Search:
         return self._known[key]
 
     def _rank(self, fit: Fit) -> tuple[int, int]:
-        """What is better comes first: what fits, or is nearest to it; then fewer groups."""
-        return max(0, fit.over(self._rooms)), fit.groups
+        """What is better comes first: what fits, or is nearest to it; then fewer operators."""
+        return max(0, fit.over(self._rooms)), len(fit.draft.origins)
 
     def _candidates(self, fit: Fit) -> Iterator[Fit]:
         """Tiles over the highest steps, in more groups than they have."""
+        bands: list[Tiles] = []
         high = {origin for arena in fit.arenas for origin in _highest(fit.draft, arena)}
         for segment in self._segments:
             if not high & {*segment.operators}:
@@ -111,9 +123,28 @@ class Search:
             if len(fit.tiles) - len(others) > 1:
                 continue
             least = max((len(ends) for other, ends in fit.tiles.items() if other not in others), default=1)
-            for ends in _ways(segment):
-                if len(ends) > least:
-                    yield self.fit({**others, segment: ends})
+            ways = [{**others, segment: ends} for ends in _ways(segment) if len(ends) > least]
+            if segment.axis == ROWS:
+                bands += ways
+            else:
+                yield from map(self.fit, ways)
+        by_count: dict[int, list[tuple[int, Tiles]]] = {}
+        for guess, tiles in sorted(((self._guess(tiles), tiles) for tiles in bands), key=lambda pair: pair[0]):
+            by_count.setdefault(sum(map(len, tiles.values())), []).append((guess, tiles))
+        for alike in by_count.values():
+            yield from (self.fit(tiles) for _, tiles in alike[:MOST_GUESSED])
+
+    def _guess(self, tiles: Tiles) -> int:
+        """About the bytes that a model takes with tiles, in well under a millisecond."""
+        try:
+            model = drafted(self._model, tiles).model
+        except NotAppliedError:
+            return 1 << 62
+        main = model.subgraphs[0]
+        results = (operator.outputs[0] for operator in main.operators if operator.op in WEIGHTED)
+        kept = BYTES_OF_CHANNEL * sum(main.tensors[result].shape[-1] for result in results)
+        kept += BYTES_OF_OPERATOR * len(main.operators)
+        return lower_bound(planned_buffers(model, ())) + kept
 
     def _fewer(self, fit: Fit) -> Fit:
         """The same with as few groups in each tile as still fit."""
@@ -140,5 +171,6 @@ def _highest(draft: Draft, arena: ArenaLayout) -> Iterator[int]:
 
 def _ways(segment: Segment) -> list[tuple[int, ...]]:
     """Ends of groups of a segment, the fewest groups first."""
-    every = {group_ends(segment.channels, groups) for groups in range(2, MOST_GROUPS + 1)}
+    unit, most = (1, min(MOST_BANDS, segment.size // 2)) if segment.axis == ROWS else (4, MOST_GROUPS)
+    every = {group_ends(segment.size, groups, unit) for groups in range(2, most + 1)}
     return sorted((ends for ends in every if len(ends) > 1), key=len)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.memory.channel_tiles import tiled
 from onnxlint_cmsis.fixers.memory.fitting import Search
 from onnxlint_cmsis.fixers.memory.newly_met import newly_met
+from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError

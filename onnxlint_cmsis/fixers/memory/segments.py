@@ -16,15 +16,24 @@ TYPES = ("INT8", "INT16")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 RANK = 4
+ROWS, CHANNELS = 1, 3
+"""Axes of a result that parts of it are joined along."""
 
 
 class Segment(NamedTuple):
-    """Operators that follow each other in the main subgraph, the first a CONV_2D."""
+    """Operators that follow each other in the main subgraph."""
 
     operators: tuple[int, ...]
     """Their numbers."""
-    channels: int
-    """Channels that the CONV_2D makes."""
+    size: int
+    """Channels that the first one makes, or rows of the result of the last one."""
+    axis: int = CHANNELS
+    """CHANNELS for groups of channels, ROWS for bands of rows."""
+
+    @property
+    def parts(self) -> str:
+        """What it is computed in."""
+        return "bands of rows" if self.axis == ROWS else "groups of channels"
 
     def label(self, model: TfliteModel) -> str:
         """`CONV_2D#2..DEPTHWISE_CONV_2D#3`."""

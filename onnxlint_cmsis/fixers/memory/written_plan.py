@@ -10,7 +10,7 @@ from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
 from onnxlint_cmsis.fixers.memory.least_arena import instructions_on_targets
-from onnxlint_cmsis.fixers.memory.tiled_model import TiledModel, fitted_model
+from onnxlint_cmsis.fixers.memory.tiled_model import MOST, TiledModel, fitted_model
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, plans_memory
 from onnxlint_cmsis.fixers.report import Fixed
@@ -57,10 +57,12 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         if least and asked and not cut.notes:
             notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena")
         return fixed._replace(result=fixed.result._replace(notes=notes), least=cut.least)
-    certificate = certificate_of(start.analysis, new.analysis)
+    certificate = certificate_of(start.analysis, new.analysis, MOST)
     proof = fixed.result.proof or cut.proof
+    macs = fixed.result.macs
     result = fixed.result._replace(
         changed=True,
+        macs=macs._replace(after=macs.after + _macs(new) - _macs(end)),
         reason="",
         notes=notes,
         added=(*fixed.result.added, *cut.added),
@@ -72,6 +74,10 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         certificate=certificate,
     )
     return Fixed(result, new.data, new, cut.least)
+
+
+def _macs(state: Snapshot) -> int:
+    return sum(layer.macs or 0 for layer in state.lowered.layers)
 
 
 def _with_tiles(totals: tuple[TargetTotal, ...], before: Snapshot, after: Snapshot) -> Iterator[TargetTotal]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from onnxlint_cmsis.formats.flatbuffer import Table, Value, root_of
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
@@ -117,12 +118,16 @@ class TfliteEdit:
             if len(table.floats(name)) > 1:
                 self._flat.write_vector(table.position(name), scalars("float", ()))
 
+    def next_tensor(self, subgraph: int) -> int:
+        """The index of the tensor that is added next."""
+        return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph])
+
     def add_tensor(self, subgraph: int, new: NewTensor) -> int:
         """Add a tensor to a subgraph; returns its index there."""
         self._plan_holds = False
         at = self._buffer(new.data) if new.data else 0
         self._more_tensors[subgraph].append(new_tensor(self._flat, new, at))
-        return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph]) - 1
+        return self.next_tensor(subgraph) - 1
 
     def set_input(self, where: OperatorPlace, position: int, tensor: int) -> None:
         """Make an operator read another tensor at an input, which it may not have had so far."""
@@ -138,7 +143,7 @@ class TfliteEdit:
         self._flat.write_vector(table.position("outputs"), scalars("int", outputs))
 
     def insert(self, where: OperatorPlace, new: NewOperator) -> None:
-        """Add an operator behind one of the file, and behind those that were added there before."""
+        """Add an operator behind one of the file, or with number -1 in front of all, and behind those added before."""
         self._plan_holds = False
         numbers = [(operator_number(code), code.number("version")) for code in self._codes] + [*self._more_codes]
         wanted = OPERATORS.index(new.op)
@@ -149,12 +154,17 @@ class TfliteEdit:
         self._put(where, new_operator(self._flat, new, code))
 
     def insert_copy(
-        self, where: OperatorPlace, like: OperatorPlace, inputs: Sequence[int], outputs: Sequence[int]
+        self,
+        where: OperatorPlace,
+        like: OperatorPlace,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
-        """Add a copy of an operator with other tensors, as `insert` does. Raises NotAppliedError."""
+        """Add a copy of an operator with other tensors and options, as `insert` does. Raises NotAppliedError."""
         self._plan_holds = False
         old = self._operators[like.subgraph][like.number]
-        self._put(where, copied_operator(self._flat, old, tuple(inputs), tuple(outputs)))
+        self._put(where, copied_operator(self._flat, old, tuple(inputs), tuple(outputs), options))
 
     def _put(self, where: OperatorPlace, operator: Address) -> None:
         self._more_operators.setdefault(where, []).append(operator)
@@ -187,7 +197,7 @@ class TfliteEdit:
         for number, subgraph in enumerate(self._subgraphs):
             tensors = [*map(_address, self._tensors[number]), *self._more_tensors[number]]
             self._flat.write_addresses(subgraph.position("tensors"), tensors)
-            operators: list[Address] = []
+            operators = [*self._more_operators.get(OperatorPlace(number, -1), ())]
             for index, operator in enumerate(self._operators[number]):
                 operators += [_address(operator), *self._more_operators.get(OperatorPlace(number, index), ())]
             if len(operators) > len(self._operators[number]):

@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.flatbuffer import Table
+    from onnxlint_cmsis.formats.flatbuffer import Table, Value
     from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
     from onnxlint_cmsis.formats.tflite.flat_writer import Address, Options
 
@@ -42,12 +42,14 @@ def new_operator(flat: FlatEdit, new: NewOperator, code: int) -> Address:
     return _operator(flat, code, new.inputs, new.outputs, options)
 
 
-def copied_operator(flat: FlatEdit, old: Table, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Address:
-    """A copy of an operator with other tensors. Raises NotAppliedError for one that has more than options."""
+def copied_operator(
+    flat: FlatEdit, old: Table, inputs: tuple[int, ...], outputs: tuple[int, ...], changes: Mapping[str, Value]
+) -> Address:
+    """A copy of an operator with other tensors and options. Raises NotAppliedError where it has more than these."""
     if any(old.has(name) for name in ("custom_options", "builtin_options_2")) or old.ints("intermediates"):
         raise NotAppliedError("an operator with options of its own cannot be copied")
     stored = old.table("builtin_options")
-    options = None if stored is None else (old.union("builtin_options"), changed_table(flat, stored, {}))
+    options = None if stored is None else (old.union("builtin_options"), changed_table(flat, stored, changes))
     return _operator(flat, old.number("opcode_index"), inputs, outputs, options)
 
 

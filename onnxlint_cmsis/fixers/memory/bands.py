@@ -1,0 +1,206 @@
+"""A segment computed in bands of rows: each takes the rows that it needs, halo and all, and a CONCATENATION joins them.
+
+GATHER takes whole rows, one copy each. Rows and columns of padding are a PAD with the zero-point in front of a layer
+without padding, as a band inside the image has none above and below.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION
+from onnxlint_cmsis.fixers.memory.row_windows import POOLS, Rows, pad_amounts, row_window
+from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.fixers.memory.row_windows import RowWindow
+    from onnxlint_cmsis.fixers.memory.segments import Segment
+    from onnxlint_cmsis.formats.flatbuffer import Value
+    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+
+VERSIONS = {"INT8": 2, "FLOAT32": 1}
+"""Versions of GATHER and PAD that read a type (lite/tools/versioning/op_version.cc)."""
+
+
+class BandCopy(NamedTuple):
+    """An operator of the file as it computes a band."""
+
+    origin: int
+    """Its number in the file."""
+    first: bool
+    """Whether it is the first band, which the operator of the file computes itself."""
+    inputs: tuple[int, ...]
+    """Tensors read."""
+    output: int
+    """Tensor written."""
+    options: Mapping[str, Value]
+    """Options that differ from those in the file."""
+
+
+class BandAddition(NamedTuple):
+    """An operator that the file does not have yet."""
+
+    origin: int
+    """Number of the operator of the file that it serves."""
+    behind: int
+    """Number of the operator of the file that it stands behind; -1 in front of all."""
+    operator: NewOperator
+    """The operator."""
+
+
+class Bands(NamedTuple):
+    """What becomes of a segment."""
+
+    operators: tuple[BandCopy | BandAddition, ...]
+    """In the order they run."""
+    tensors: tuple[NewTensor, ...]
+    """New tensors, numbered from the first that the file does not have yet."""
+    sizes: dict[int, tuple[int, ...]]
+    """New sizes of tensors of the file."""
+
+
+def in_bands(model: TfliteModel, segment: Segment, ends: tuple[int, ...], next_tensor: int) -> Bands:
+    """A segment in bands that end in these rows of its result. Raises NotAppliedError."""
+    return _Banded(model, segment, next_tensor).bands(ends)
+
+
+class _Banded:
+    """One segment on the way to bands."""
+
+    def __init__(self, model: TfliteModel, segment: Segment, next_tensor: int) -> None:
+        self._model, self._main = model, model.subgraphs[0]
+        self._numbers, self._next = segment.operators, next_tensor
+        self._windows = {number: self._window(number) for number in segment.operators}
+        self._operators: list[BandCopy | BandAddition] = []
+        self._tensors: list[NewTensor] = []
+        self._sizes: dict[int, tuple[int, ...]] = {}
+        self._have: dict[int, tuple[int, Rows]] = {}
+        """Tensors that hold rows of a tensor of the file, and which rows, in the band that is being made."""
+
+    def bands(self, ends: tuple[int, ...]) -> Bands:
+        """All bands and what joins them."""
+        last = self._main.operators[self._numbers[-1]]
+        results = []
+        for number, rows in enumerate(zip((0, *ends), ends, strict=False)):
+            wanted = self._wanted(rows)
+            self._have = {}
+            for index in self._numbers:
+                self._run(number, index, wanted)
+            results.append(self._have[last.outputs[0]][0])
+        kind = self._main.tensors[last.outputs[0]].elem_type
+        options = {"axis": 1}
+        join = NewOperator(JOIN, JOIN_VERSION[kind], tuple(results), last.outputs, "ConcatenationOptions", options)
+        self._operators.append(BandAddition(self._numbers[-1], self._numbers[-1], join))
+        return Bands(tuple(self._operators), tuple(self._tensors), self._sizes)
+
+    def _window(self, number: int) -> RowWindow:
+        window = row_window(self._model, self._main, self._main.operators[number])
+        if window is None:
+            raise NotAppliedError(f"operator {number} does not run in bands of rows")
+        return window
+
+    def _wanted(self, rows: Rows) -> dict[int, Rows]:
+        """Rows of every result in the segment that one band needs."""
+        wanted = {self._main.operators[self._numbers[-1]].outputs[0]: rows}
+        for index in reversed(self._numbers):
+            operator = self._main.operators[index]
+            for tensor in self._read(operator):
+                needed, _ = self._windows[index].read(wanted[operator.outputs[0]], self._main.tensors[tensor].shape[1])
+                if needed[0] >= needed[1]:
+                    raise NotAppliedError("a band would lie in the padding alone")
+                known = wanted.get(tensor, needed)
+                wanted[tensor] = min(needed[0], known[0]), max(needed[1], known[1])
+        return wanted
+
+    def _read(self, operator: TfliteOperator) -> list[int]:
+        """Tensors that an operator reads and that are computed."""
+        return [n for n in operator.inputs if n >= 0 and not self._model.is_constant(self._main.tensors[n])]
+
+    def _run(self, band: int, index: int, wanted: dict[int, Rows]) -> None:
+        """One operator in one band."""
+        operator, window = self._main.operators[index], self._windows[index]
+        behind = index - 1 if band == 0 else self._numbers[-1]
+        (whole,) = operator.outputs
+        rows, inputs, options = wanted[whole], list(operator.inputs), dict[str, "Value"]()
+        for position, tensor in enumerate(operator.inputs):
+            if tensor not in self._read(operator):
+                continue
+            size = self._main.tensors[tensor].shape[1]
+            needed, padding = window.read(rows, size)
+            inputs[position] = self._rows(index, behind, tensor, needed)
+            if operator.op == "PAD":
+                _, _, _, _, *columns_and_channels = pad_amounts(self._model, self._main, operator)
+                inputs[1] = self._amounts((0, 0, *padding, *columns_and_channels))
+            elif "padding" in operator.options:
+                count = needed[1] - needed[0]
+                stays = operator.options["padding"] == "SAME" and window.same(count, rows[1] - rows[0], padding[0])
+                if operator.op in POOLS or not stays:
+                    options["padding"] = "VALID"
+                    inputs[position] = self._padded(index, behind, inputs[position], (*padding, *window.columns))
+        last = index == self._numbers[-1]
+        result = self._result(whole, rows, band, last=last)
+        self._have[whole] = result, rows
+        self._operators.append(BandCopy(index, band == 0, tuple(inputs), result, options))
+
+    def _result(self, whole: int, rows: Rows, band: int, *, last: bool) -> int:
+        """The tensor with rows of a result: that of the file in the first band, so that none is left unused."""
+        tensor = self._main.tensors[whole]
+        shape = (tensor.shape[0], rows[1] - rows[0], *tensor.shape[2:])
+        if band == 0 and not last:
+            self._sizes[whole] = shape
+            return whole
+        return self._add(tensor, shape, f"band{band + 1}")
+
+    def _rows(self, index: int, behind: int, tensor: int, rows: Rows) -> int:
+        """The tensor with rows of a tensor of the file, which a GATHER takes where there are more."""
+        whole = self._main.tensors[tensor]
+        source, have = self._have.get(tensor, (tensor, (0, whole.shape[1])))
+        if have == rows:
+            return source
+        taken = [row - have[0] for row in range(*rows)]
+        shape = (whole.shape[0], len(taken), *whole.shape[2:])
+        numbers = NewTensor("", "INT32", (len(taken),), struct.pack(f"<{len(taken)}i", *taken))
+        inputs, result = (source, self._constant(numbers)), self._add(whole, shape, "rows")
+        version = VERSIONS[whole.elem_type]
+        gather = NewOperator("GATHER", version, inputs, (result,), "GatherOptions", {"axis": 1})
+        self._operators.append(BandAddition(index, behind, gather))
+        return result
+
+    def _padded(self, index: int, behind: int, source: int, amounts: tuple[int, int, int, int]) -> int:
+        """A map with rows and columns of the zero-point around it."""
+        if not any(amounts):
+            return source
+        whole = self._main.tensors[self._main.operators[index].inputs[0]]
+        _, height, width, channels = self._shape(source)
+        shape = (1, height + sum(amounts[:2]), width + sum(amounts[2:]), channels)
+        inputs, result = (source, self._amounts((0, 0, *amounts, 0, 0))), self._add(whole, shape, "padded")
+        pad = NewOperator("PAD", VERSIONS[whole.elem_type], inputs, (result,), "PadOptions", {})
+        self._operators.append(BandAddition(index, behind, pad))
+        return result
+
+    def _shape(self, number: int) -> tuple[int, ...]:
+        """Sizes of a tensor as they are by now."""
+        if number >= self._next:
+            return self._tensors[number - self._next].shape
+        return self._sizes.get(number, self._main.tensors[number].shape)
+
+    def _amounts(self, amounts: tuple[int, ...]) -> int:
+        return self._constant(NewTensor("", "INT32", (4, 2), struct.pack("<8i", *amounts)))
+
+    def _constant(self, new: NewTensor) -> int:
+        """The number of a constant, which bands share."""
+        alike = (at for at, known in enumerate(self._tensors) if known._replace(name="") == new)
+        at = next(alike, len(self._tensors))
+        if at == len(self._tensors):
+            self._tensors.append(new._replace(name=f"band_constant{self._next + at}"))
+        return self._next + at
+
+    def _add(self, like: TfliteTensor, shape: tuple[int, ...], what: str) -> int:
+        name = f"{like.name}_{what}_{self._next + len(self._tensors)}"
+        self._tensors.append(NewTensor(name, like.elem_type, shape, b"", like.quantization))
+        return self._next + len(self._tensors) - 1

@@ -1,0 +1,98 @@
+"""Which rows of what it reads an operator needs for rows of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.formats.tflite.constants import constant
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.windows import padding_for, reach, same_padding
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+
+RANK = 4
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "QUANTIZE", "RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH",
+               "HARD_SWISH")  # fmt: skip
+"""Operators that compute each element from the elements at its place."""
+
+Rows = tuple[int, int]
+"""The first row and the one behind the last."""
+
+
+class RowWindow(NamedTuple):
+    """How rows of a result depend on rows of an operand."""
+
+    stride: int = 1
+    """Rows from one window to the next."""
+    span: int = 1
+    """Rows from the first that a window reads to the last."""
+    before: int = 0
+    """Rows of padding above."""
+    columns: tuple[int, int] = (0, 0)
+    """Columns of padding that the window adds on both sides."""
+
+    def read(self, rows: Rows, size: int) -> tuple[Rows, Rows]:
+        """Rows of an operand with `size` rows that rows of the result need, and rows of padding above and below."""
+        first = rows[0] * self.stride - self.before
+        end = (rows[1] - 1) * self.stride - self.before + self.span
+        return (max(0, first), min(size, end)), (max(0, -first), max(0, end - size))
+
+    def same(self, size: int, count: int, above: int) -> bool:
+        """Tell whether SAME pads `size` rows with as many above, and gives as many rows."""
+        return -(-size // self.stride) == count and same_padding(size, self.span, self.stride)[0] == above
+
+
+def row_window(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> RowWindow | None:
+    """The window of an operator along rows; None for one that does not run in bands."""
+    if operator.op in CONVOLUTIONS:
+        kernel = main.tensors[operator.inputs[1]].shape
+        constants = all(model.is_constant(main.tensors[number]) for number in operator.inputs[1:] if number >= 0)
+        dilations = [operator.options.get(f"dilation_{axis}_factor", 1) for axis in "hw"]
+        return _sliding(main, operator, [*kernel[1:3]], dilations) if constants and len(kernel) == RANK else None
+    if operator.op in POOLS:
+        window = _sliding(main, operator, [operator.options.get(f"filter_{side}", 0) for side in ("height", "width")])
+        if window is None or any(window.columns):  # a pool leaves its padding out, and a PAD would not
+            return None
+        size, reached = (main.tensors[numbers[0]].shape[1] for numbers in (operator.inputs, operator.outputs))
+        return window if window.read((0, reached), size)[1] == (0, 0) else None
+    if operator.op == "PAD":
+        amounts = pad_amounts(model, main, operator)
+        return RowWindow(before=amounts[2]) if amounts else None
+    if operator.op in ELEMENTWISE:
+        (result,) = (main.tensors[number].shape for number in operator.outputs)
+        shapes = [main.tensors[number].shape for number in operator.inputs if number >= 0]
+        rows = [shape[1] for shape in shapes if len(shape) == RANK]
+        return RowWindow() if len(rows) == len(shapes) and all(size == result[1] for size in rows) else None
+    return None
+
+
+def pad_amounts(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> tuple[int, ...]:
+    """What a PAD adds before and behind each axis: eight numbers; none where they are not known."""
+    amounts = main.tensors[operator.inputs[1]] if len(operator.inputs) == 2 else None
+    if amounts is None or amounts.shape != (RANK, 2) or not model.is_constant(amounts):
+        return ()
+    values = constant(model, amounts, "").values() or ()
+    return tuple(int(value) for value in values)
+
+
+def _sliding(
+    main: Subgraph, operator: TfliteOperator, kernel: Sequence[object], dilations: Sequence[object] = (1, 1)
+) -> RowWindow | None:
+    data, result = (main.tensors[numbers[0]].shape for numbers in (operator.inputs, operator.outputs))
+    strides = [operator.options.get(f"stride_{axis}", 0) for axis in "hw"]
+    numbers = [number for number in (*kernel, *dilations, *strides) if isinstance(number, int) and number > 0]
+    if len(numbers) != 6 or prod(data) * prod(result) == 0:
+        return None
+    spans = [reach(numbers[axis], numbers[2 + axis]) for axis in range(2)]
+    before, columns = 0, (0, 0)
+    if operator.options.get("padding") == "SAME":
+        before = same_padding(data[1], spans[0], numbers[4])[0]
+        columns = same_padding(data[2], spans[1], numbers[5])
+    elif padding_for(result[2], data[2], spans[1], numbers[5]) > 0:
+        return None
+    return RowWindow(numbers[4], spans[0], before, columns)

@@ -1,0 +1,155 @@
+"""Layers in bands of rows with their halo, which `--fix` writes where RAM is named and channel tiles do not do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from onnxlint_cmsis.analysis.certified import verified
+from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
+from onnxlint_cmsis.fixers.memory.drafts import drafted
+from onnxlint_cmsis.fixers.memory.row_segments import row_segments
+from onnxlint_cmsis.fixers.memory.tiled_file import tiled
+from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.read import read_tflite
+from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from support.expanding_nets import CODES, Net, net
+from support.linter import fixed, linted
+from support.paths import SHARED
+from support.tflite_models import tensor
+from support.tflite_writer import operator_code, write
+from support.tflm_agreement import REFERENCE
+from support.tflm_runs import wheel_run
+
+pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
+
+WHEEL = pytest.mark.skipif(find_spec("tflite_micro") is None, reason="needs PyPI's tflite-micro")
+SHARED_MODELS = pytest.mark.skipif(not SHARED.exists(), reason="needs models in a folder `shared` beside the project")
+M4 = {"targets": ["cortex-m4"]}
+
+
+def residual(mobile: Net, *, stride: int = 2, size: tuple[int, int] = (48, 40), front: str = "") -> int:
+    """A block with a residual between a map of some channels and a smaller one; the number of its result."""
+    source = mobile.activation([1, *size, 3], front or mobile.kind)
+    if front:
+        source = mobile.operator("QUANTIZE", [source], mobile.activation([1, *size, 3]))
+    first = mobile.convolution(source, 8, 3)
+    second = mobile.convolution(mobile.convolution(first, 8, 3), 8, 3)
+    added = mobile.operator("ADD", [first, second], mobile.activation([1, *size, 8]), ("AddOptions", {}))
+    return mobile.convolution(mobile.convolution(added, 8, 3, stride), 4, 3, 2)
+
+
+def needed(data: bytes) -> int:
+    (row,) = linted(data, "m.tflite", **M4).summary.targets
+    assert row.arena_to_write is not None
+    return row.arena_to_write
+
+
+def operators_of(data: bytes) -> Counter[str]:
+    return Counter(operator.op for operator in read_tflite("m.tflite", data).subgraphs[0].operators)
+
+
+def check(data: bytes, share: float) -> bytes:
+    """The fixed file fits and is certified; PyPI's TensorFlow Lite Micro computes the same in the head that is told."""
+    whole = needed(data)
+    result, new = fixed(data, "m.tflite", **M4, ram=int(whole * share), fixable=["CNN604"])
+    assert new is not None, (result.reason, result.notes)
+    assert result.certificate is not None
+    assert any("bands of rows" in clause for clause in result.added)
+    assert operators_of(new)["GATHER"]
+    assert any("AddGather()" in note for note in result.notes)
+    (change,) = result.memory
+    assert change.after == needed(new) <= whole * share
+    assert result.macs.after >= result.macs.before > 0
+    if find_spec("tflite_micro"):
+        before, after = wheel_run(data), wheel_run(new)
+        arena = interpret(read_tflite("m.tflite", new), REFERENCE).arena
+        assert before.outputs == after.outputs != ()
+        assert arena is not None
+        assert after.head == arena.head
+    return new
+
+
+@pytest.mark.parametrize("more", [{}, {"stride": 3}, {"size": (47, 37)}, {"front": "FLOAT32"}, {"front": "UINT8"}])
+def test_a_residual_goes_along(more: dict[str, Any]) -> None:
+    mobile = Net(3)
+    check(write(mobile.model(residual(mobile, **more))), 0.9)
+
+
+def test_the_halo_is_computed_twice_and_counted() -> None:
+    mobile = Net(3)
+    data = write(mobile.model(residual(mobile)))
+    result, _ = fixed(data, "m.tflite", **M4, ram=int(needed(data) * 0.85), fixable=["CNN604"])
+    assert result.macs.after > result.macs.before
+    assert all(total.new_instructions > total.instructions for total in result.totals)
+
+
+def test_two_subgraphs() -> None:
+    mobile = Net(3)
+    model = mobile.model(residual(mobile))
+    model["operator_codes"].append(operator_code("CALL_ONCE"))
+    options = ("CallOnceOptions", {"init_subgraph_index": 1})
+    model["subgraphs"][0]["operators"].insert(0, {"opcode_index": len(CODES), "builtin_options": options})
+    inner = {"tensors": [tensor("i", [1, 8]), tensor("o", [1, 8])], "inputs": [0], "outputs": [1]}
+    inner["operators"] = [{"opcode_index": CODES.index("RELU"), "inputs": [0], "outputs": [1]}]
+    model["subgraphs"].append(inner)
+    check(write(model), 0.9)
+
+
+@pytest.mark.parametrize("kind", ["INT16", "FLOAT32"])
+def test_other_types_are_left(kind: str) -> None:
+    mobile = Net(3, kind)
+    data = write(mobile.model(residual(mobile)))
+    result, _ = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
+    assert not result.added
+
+
+def test_a_map_that_is_an_output_stays_whole() -> None:
+    mobile = Net(3)
+    model = mobile.model(residual(mobile))
+    main = model["subgraphs"][0]
+    main["outputs"] += [operator["outputs"][0] for operator in main["operators"][:-1]]
+    assert not [*row_segments(read_tflite("m.tflite", write(model)))]
+
+
+def every_way(data: bytes, counts: tuple[int, ...]) -> int:
+    """All segments in all these numbers of bands: written as drafted, certified, computing the same; their number."""
+    model, before, ways = read_tflite("m.tflite", data), wheel_run(data, 2).outputs, 0
+    for segment in row_segments(model):
+        for count in counts:
+            tiles = {segment: group_ends(segment.size, count, 1)}
+            try:
+                new = tiled("m.tflite", data, tiles)
+            except NotAppliedError:
+                continue
+            ways += 1
+            written, draft = read_tflite("m.tflite", new).subgraphs[0], drafted(model, tiles).model.subgraphs[0]
+            assert [row[:5] for row in written.operators] == [row[:5] for row in draft.operators]
+            assert [row.options for row in written.operators] == [row.options for row in draft.operators]
+            assert [(row.name, row.shape) for row in written.tensors] == [
+                (row.name, row.shape) for row in draft.tensors
+            ]
+            known = verified(TFLITE.load("m.tflite", data), TFLITE.load("m.tflite", new))
+            assert not any(known.faults), (segment, count, known.faults)
+            assert segment.operators[0] or wheel_run(new, 2).outputs == before != (), (segment, count)
+    return ways
+
+
+@WHEEL
+@pytest.mark.parametrize("seed", [1, 7])
+def test_every_segment_of_random_nets_computes_the_same(seed: int) -> None:
+    assert every_way(net(seed, "INT8"), (2, 3))
+
+
+@SHARED_MODELS
+@pytest.mark.parametrize(
+    ("name", "share", "used"),
+    [("pretrainedResnet_quant", 0.8, 42_676), ("yolo_lc_192", 0.87, 235_920), ("blazeface_front_128", 0.6, 277_120)],
+)
+def test_models_of_others_fit(name: str, share: float, used: int) -> None:
+    data = (SHARED / "models" / "tflite" / f"{name}.tflite").read_bytes()
+    assert abs(needed(check(data, share)) - used) < 16
