@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from onnxlint_cmsis.images.placement import VENDOR_MEMORIES
 from onnxlint_cmsis.timing.cores import CORES, ERROR_OF_OTHERS, OTHER, Core
 from onnxlint_cmsis.timing.device import OVERHEADS
 from onnxlint_cmsis.timing.fit import ERROR_OF_TOTAL
@@ -141,8 +142,8 @@ How well one net says the others of its board, by the public measurements; each 
 * Other CPUs, and builds with `+nodsp` or `+nomve`, have no time. No source gives energy.
 """
 
-FIRMWARE = ""
-"""What an image says of memory."""
+FIRMWARE = """`--firmware app.elf` tells both where vendors give an address to one memory alone: {devices}. So does a
+region of the map file that is called DTCM or MRAM."""
 
 ROWS_HEAD = """# All measurements
 
@@ -189,7 +190,7 @@ def cycles_page() -> str:
         run=f"{overhead.run[0]:,} to {overhead.run[1]:,}",
         kinds=" | ".join(kinds),
         rule="---|" * len(kinds),
-        firmware=FIRMWARE,
+        firmware=FIRMWARE.format(devices=_devices()),
     )
     factors = "".join(_factors(core, kinds) for core in CORES)
     memory_head = MEMORY_HEAD.format(others=round(100 * ERROR_OF_OTHERS))
@@ -223,6 +224,11 @@ def silicon_page() -> str:
 def _factors(core: Core, kinds: list[str]) -> str:
     numbers = " | ".join(f"{core.factors[kind]:.2f}" if kind in core.factors else "as other" for kind in kinds)
     return f"| {core.cpu} | {numbers} | ±{100 * core.error:.0f} % |\n"
+
+
+def _devices() -> str:
+    names = dict.fromkeys(name for row in VENDOR_MEMORIES for name in row.devices.split(", ") if name != "all")
+    return ", ".join(names)
 
 
 def _of_cpu(cpu: str, predicted: list[dict[str, Any]]) -> str:

@@ -71,7 +71,8 @@ def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...
     if build is None:
         return ()
     told = build_settings(build)
-    taken = [name for name in (*COMPARED, "cmsis-nn-build") if settings.origins.get(name) == build.path]
+    timed = ("weights-in", "arena-in") if settings.clock else ()
+    taken = [name for name in (*COMPARED, "cmsis-nn-build", *timed) if settings.origins.get(name) == build.path]
     notes = []
     if taken:
         shown = ", ".join(f"{name} {_shown(name, settings, told.releases)}" for name in taken)

@@ -97,8 +97,20 @@ def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[Sett
             return ()  # linting the image says so
         origin = _key_at(named.origin_of("firmware"), KEY_BY_NAME["firmware"]) if named else ""
         raise ConfigError(f"{origin}: {path}: {error}") from None
-    told = build_settings(build)
+    told = build_settings(build, _named_cpus(layers))
     return (SettingsLayer(build.path, "", told.values, releases=told.judged),)
+
+
+def _named_cpus(layers: tuple[SettingsLayer, ...]) -> list[str]:
+    """The CPUs that people name; none where nobody does, or a name is wrong, which is told when it is resolved."""
+    layer = next((layer for layer in reversed(layers) if "targets" in layer.values), None)
+    if layer is None:
+        return []
+    try:
+        texts = _checked(KEY_BY_NAME["targets"], layer.values["targets"], "", layer.root)
+        return [parse_target(text).cpu for text in texts]
+    except (ConfigError, ValueError):
+        return []
 
 
 def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Settings:

@@ -163,7 +163,7 @@ class Settings:
         "path",
         "",
         "Firmware image that models run in. build/*.elf is the newest of them. It decides what is not set: CPU, "
-        "release, compiler, runtime; what contradicts it is a finding.",
+        "release, compiler, runtime, memories of weights and arena; what contradicts it is a finding.",
         option="--firmware",
         group=TARGETS,
         metavar="FILE",

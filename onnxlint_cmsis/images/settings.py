@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.build import Build, LibraryBuild
+from onnxlint_cmsis.images.placement import placement
 
 OLDER = ("cmsis5-", "4.0.0")
 """Beginnings of releases before those that TensorFlow Lite Micro has brought since May 2023."""
@@ -24,8 +27,12 @@ class BuildSettings(NamedTuple):
     """Cores that the same code is for, where the image names an architecture alone."""
 
 
-def build_settings(build: Build | LibraryBuild) -> BuildSettings:
-    """What an image or a library says of the build."""
+def _same(key: str, memories: Sequence[Mapping[str, str]]) -> bool:
+    return len({told.get(key) for told in memories}) == 1
+
+
+def build_settings(build: Build | LibraryBuild, cpus: Sequence[str] = ()) -> BuildSettings:
+    """What an image or a library says of the build; `cpus` are the targets that people name."""
     values: dict[str, object] = {}
     cores = build.attributes.cores
     if build.cpu:
@@ -45,5 +52,7 @@ def build_settings(build: Build | LibraryBuild) -> BuildSettings:
             values["runtime"] = runtime.name
         if build.reference:
             values["cmsis-nn-build"] = "NONE"
+        memories = [placement(build, cpu) for cpu in cpus or filter(None, [build.cpu])]
+        values |= {key: memory for key, memory in (memories[0] if memories else {}).items() if _same(key, memories)}
     judged = releases if len(releases) <= MOST_JUDGED else (releases[0], releases[-1])
     return BuildSettings(values, releases, judged, cores[1:])
