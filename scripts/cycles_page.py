@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 from statistics import median
+from textwrap import fill
 from typing import Any
 
 from onnxlint_cmsis.images.placement import VENDOR_MEMORIES
@@ -142,8 +143,11 @@ How well one net says the others of its board, by the public measurements; each 
 * Other CPUs, and builds with `+nodsp` or `+nomve`, have no time. No source gives energy.
 """
 
-FIRMWARE = """`--firmware app.elf` tells both where vendors give an address to one memory alone: {devices}. So does a
-region of the map file that is called DTCM or MRAM."""
+FIRMWARE = (
+    "`--firmware app.elf` tells both where the addresses of model and arena are one memory on every device that has "
+    "them, on {devices}, and where a region of the map file is called DTCM or MRAM."
+)
+"""What an image says of memory."""
 
 ROWS_HEAD = """# All measurements
 
@@ -190,7 +194,7 @@ def cycles_page() -> str:
         run=f"{overhead.run[0]:,} to {overhead.run[1]:,}",
         kinds=" | ".join(kinds),
         rule="---|" * len(kinds),
-        firmware=FIRMWARE.format(devices=_devices()),
+        firmware=fill(FIRMWARE.format(devices=_devices()), 120, break_long_words=False, break_on_hyphens=False),
     )
     factors = "".join(_factors(core, kinds) for core in CORES)
     memory_head = MEMORY_HEAD.format(others=round(100 * ERROR_OF_OTHERS))

@@ -107,7 +107,7 @@ def _named_cpus(layers: tuple[SettingsLayer, ...]) -> list[str]:
     if layer is None:
         return []
     try:
-        texts = _checked(KEY_BY_NAME["targets"], layer.values["targets"], "", layer.root)
+        texts: Any = _checked(KEY_BY_NAME["targets"], layer.values["targets"], "", layer.root)
         return [parse_target(text).cpu for text in texts]
     except (ConfigError, ValueError):
         return []
