@@ -43,7 +43,8 @@ there is no time, and the text says why.
 
 * Linting, `layers`, `report` and `compare` show the time of the model and of each layer; JSON and SARIF have both as
   `time`. `layers` and `report` also say what takes it: `63 % CMSIS-NN, 31 % reading weights from mram, 6 % the runtime;
-  --weights-in tcm would save about 16 ms`. From a quarter on, that is the note [CNN606](rules/CNN606.md).
+  --weights-in tcm would save about 16 ms`. From a quarter on, what is no kernel is the note
+  [CNN606](rules/CNN606.md).
 * `widths` shows for each channel count the change in instructions and in milliseconds.
 * `--fix` takes no size that saves instructions and takes more predicted cycles. Where the memory of weights is not
   known, more outputs of dense layers on CPUs with MVE have to save a tenth of their instructions.

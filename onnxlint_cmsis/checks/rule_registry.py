@@ -58,7 +58,7 @@ MODULES: Mapping[RuleScope, tuple[str, ...]] = MappingProxyType(
             "useless_quantization",
             "sum_overflow",
             "few_levels",
-            "slow_weights",
+            "time_beside_kernels",
             "unfolded_constant",
             "planner_wastes",
         ),
