@@ -20,12 +20,14 @@ from onnxlint_cmsis.timing.calibration import Calibration, TimingError
 from onnxlint_cmsis.timing.device import Device
 from onnxlint_cmsis.timing.fit import fitted, fitted_total
 from onnxlint_cmsis.timing.work import LayerWork
-from silicon_times import DATA, Row, memories, rows, runtime_of, unlike, works
+from silicon_times import DATA, OF_KWS, Row, memories, rows, runtime_of, unlike, works
 
 Measured = tuple[Row, list[LayerWork]]
 """A measurement and what was measured."""
 LAYERS = re.compile(r"layer (convolution|depthwise|\d+)")
 """Rows that are one layer of a net."""
+SINGLE = "single-operator model"
+"""Rows that are no net."""
 HALVES = ((0, 2), (1, 3), (0, 1), (2, 3))
 """Layers of every four that are fitted: nets with depthwise layers alternate, so that a half may be of one kind."""
 
@@ -34,7 +36,7 @@ def boards(folder: Path) -> Iterator[list[Measured]]:
     """Rows of known work, by board, build and clock."""
     groups: dict[tuple[object, ...], list[Measured]] = {}
     for row in rows():
-        if unlike(row) or row.library.startswith("ns-cmsis-nn"):
+        if unlike(row) or row.library.startswith("ns-cmsis-nn") or OF_KWS.fullmatch(row.what) or SINGLE in row.what:
             continue
         try:
             work = works(row, folder)

@@ -27,6 +27,10 @@ from onnxlint_cmsis.timing.memories import UNKNOWN
 from onnxlint_cmsis.timing.predicted_time import predicted_time
 from onnxlint_cmsis.timing.work import LayerWork
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+from support.tflite_models import one_operator, tensor  # type: ignore[import-not-found]
+from support.tflite_writer import write  # type: ignore[import-not-found]
+
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 COLUMNS = ("source", "cpu", "board", "clock_hz", "compiler", "library")
 
@@ -169,12 +173,14 @@ def runtime_of(row: Row) -> str:
     return "tflm" if "TFLM" in row.library or "tflmicro" in row.library else ""
 
 
-def works_of_net(path: Path, cpu: str, layers: slice) -> list[LayerWork]:
-    """Work of the layers of a file under TensorFlow Lite Micro."""
+def works_of_net(path: Path, cpu: str, operators: str = ".*", data: bytes | None = None) -> list[LayerWork]:
+    """Work of the layers of a file under TensorFlow Lite Micro whose operators, as `SOFTMAX#12`, match a pattern."""
     settings = make_settings(str(path), targets=[cpu], runtime="tflm")
-    model, (target,) = ModelAnalysis(str(path), settings.analysis), settings.targets
+    model, (target,) = ModelAnalysis(str(path), settings.analysis, data), settings.targets
     works = []
-    for record in model.repeated[layers]:
+    for record in model.repeated:
+        if not re.fullmatch(operators, record.node.label):
+            continue
         runs = record.call is not None and not model.refusal(record, target)
         work = layer_work(model, record, target, Outcome.CMSIS_NN if runs else Outcome.REFERENCE)
         if work is not None:
@@ -243,6 +249,31 @@ def benchmark(name: str) -> KernelCall | None:
     return None
 
 
+OF_KWS = re.compile(
+    r"kws_ref_model (?:\(.*\)|layer) (CONV_2D(?= x5)|DEPTHWISE|AVERAGE_POOL|FULLY_CONNECTED|SOFTMAX)(?: x\d|_CONV_2D)?"
+)
+"""All layers of a kind of the net for keyword spotting, or one of its equal depthwise layers."""
+ELEMENTWISE: dict[str, tuple[int, tuple[str, dict[str, float]] | None]] = {
+    "ADD": (2, ("AddOptions", {})),
+    "SUB": (2, ("SubOptions", {})),
+    "MUL": (2, ("MulOptions", {})),
+    "MAXIMUM": (2, ("MaximumMinimumOptions", {})),
+    "MINIMUM": (2, ("MaximumMinimumOptions", {})),
+    "RELU": (1, None),
+    "RELU6": (1, None),
+    "HARD_SWISH": (1, ("HardSwishOptions", {})),
+    "LEAKY_RELU": (1, ("LeakyReluOptions", {"alpha": 0.1})),
+}
+"""Operators whose model of one operator is known by its sizes: inputs and options."""
+
+
+def single_operator(op: str) -> bytes:
+    """A `.tflite` model of one operator on 32x32x16 values."""
+    inputs, options = ELEMENTWISE[op]
+    tensors = [tensor(name, [1, 32, 32, 16]) for name in ("x0", "x1")[:inputs]]
+    return bytes(write(one_operator(op, [*tensors, tensor("y", [1, 32, 32, 16])], options)))
+
+
 LAYER = re.compile(r"layer (\w+) (\d)x\d/(\d) (\d+)x\d+x(\d+) to (\d+)x\d+x(\d+)")
 
 
@@ -266,6 +297,19 @@ def layer_call(what: str) -> KernelCall | None:
     )
 
 
+def part_of_net(row: Row, folder: Path) -> list[LayerWork] | None:
+    """The work of layers of a net whose file is known, or of a model of one operator; None for another row."""
+    if (match := re.match(r"person_detect.tflite layer (\d+)", row.what)) is not None:
+        return works_of_net(folder / "person_detect.tflite", row.cpu, f".*#{match[1]}")
+    if (match := OF_KWS.fullmatch(row.what)) is not None:
+        return works_of_net(
+            folder / "kws_ref_model.tflite", row.cpu, f"{match[1]}.*{'#1' if 'layer' in row.what else ''}"
+        )
+    if (match := re.match(r"(\w+) int8 single-operator model", row.what)) is not None and match[1] in ELEMENTWISE:
+        return works_of_net(Path("x.tflite"), row.cpu, data=single_operator(match[1]))
+    return None
+
+
 def works(row: Row, folder: Path) -> list[LayerWork]:
     """The work of a row. Raises LookupError where it is not known."""
     what = row.what
@@ -282,13 +326,12 @@ def works(row: Row, folder: Path) -> list[LayerWork]:
         return [work_of(call, row.cpu) for call in small_net(name, TYPES[kind])]
     if kind and name.startswith("TinyMLPerf") and TYPES.get(kind) != "s8":
         raise LookupError("another type than int8")
-    if (match := re.match(r"person_detect.tflite layer (\d+)", what)) is not None:
-        here = int(match[1])
-        return works_of_net(folder / "person_detect.tflite", row.cpu, slice(here, here + 1))
+    if (part := part_of_net(row, folder)) is not None:
+        return part
     name = NETS.get(name, name).partition(".")[0]
     whole = not re.search(r"layer|CONV_2D|DEPTHWISE|AVERAGE|RESHAPE|FULLY|SOFTMAX", what)
     if name in FILES and whole:
-        return works_of_net(folder / f"{name}.tflite", row.cpu, slice(None))
+        return works_of_net(folder / f"{name}.tflite", row.cpu)
     raise LookupError("sizes are not given")
 
 

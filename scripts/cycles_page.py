@@ -90,7 +90,8 @@ measurements](silicon.md) has each row with its prediction, or why there is none
 Most of these rows took part in setting the figures, so that the table shows how well they fit, and is no test. The
 factors of Cortex-M4 come from its table of cycles and the nets of MLPerf Tiny; of the {cube} rows of
 [Black3rror/Benchmarking](https://github.com/Black3rror/Benchmarking) only the smallest nets took part, and {cube_held}
-lie within. The factors of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's layers.
+lie within. The factors of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's layers. STM32H745's rows of one
+kind of layer took no part: {kinds_held} of {kinds} lie within, the convolutions among them.
 
 **A board that took no part.** Here one board is left out and the factors are scaled to the other boards of its CPU,
 in the proportions and with the errors and memories of the tables:
@@ -206,6 +207,7 @@ def cycles_page() -> str:
     predicted = [row for row in rows if row["predicted_ms"]]
     cube = [row for row in predicted if "Black3rror" in row["source"]]
     left = records("left_out.json")
+    kinds_of_layers = [row for row in predicted if "kovacsdotgergo" in row["source"] and "total" not in row["what"]]
     tail = TAIL.format(
         rows=len(rows),
         predicted=len(predicted),
@@ -213,6 +215,8 @@ def cycles_page() -> str:
         by_cpu="".join(_of_cpu(core.cpu, predicted) for core in CORES),
         cube=len(cube),
         cube_held=sum(map(held, cube)),
+        kinds=len(kinds_of_layers),
+        kinds_held=sum(map(held, kinds_of_layers)),
         left_out="".join(map(_left_out, left)),
         left_held=sum(record["held"] for record in left),
         left_rows=sum(record["rows"] for record in left),
