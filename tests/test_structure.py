@@ -195,6 +195,8 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
     # LiteRT's kernels themselves, which the checker's numbers are held against.
     "fixers.proof.litert": ("test_certificate",),
+    # Addresses of vendors' memories, row by row.
+    "images.placement": ("test_placement",),
     # A scan is a program by itself.
     "fleet.scan_output": ("test_scan",),
     "fleet.scan_rows": ("test_scan",),

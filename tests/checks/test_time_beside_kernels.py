@@ -60,9 +60,9 @@ def parts(path, **settings):
 def test_an_arena_in_slow_memory_is_told(tmp_path, told):
     path = tmp_path / "net.onnx"
     path.write_bytes(text(POINTWISE).SerializeToString())
-    found = parts(path, targets=["cortex-m55"], weights_in="tcm", arena_in="400")
-    assert [*found] == ["activations"]
-    told(found["activations"].complete)
+    by_part = parts(path, targets=["cortex-m55"], weights_in="tcm", arena_in="400")
+    assert [*by_part] == ["activations"]
+    told(by_part["activations"].complete)
     assert parts(path, targets=["cortex-m55"], weights_in="tcm", arena_in="tcm") == {}
     assert parts(path, targets=["cortex-m55"], weights_in="tcm") == {}
 
@@ -70,18 +70,18 @@ def test_an_arena_in_slow_memory_is_told(tmp_path, told):
 def test_the_runtime_rules_a_net_of_tiny_layers(tmp_path, told):
     path = tmp_path / "net.tflite"
     path.write_bytes(write(conv_model()))
-    found = parts(path, targets=["cortex-m55"])
-    assert [*found] == ["runtime"]
-    told(found["runtime"].complete)
+    by_part = parts(path, targets=["cortex-m55"])
+    assert [*by_part] == ["runtime"]
+    told(by_part["runtime"].complete)
 
 
 def test_copies_between_memory_orders_are_told(tmp_path, told):
     """Rows that cross channels, as a Reshape of an image makes them, lie in another order."""
     path = tmp_path / "net.onnx"
     path.write_bytes(text(COPIES).SerializeToString())
-    found = parts(path, targets=["cortex-m4"])
-    assert [*found] == ["conversions"]
-    told(found["conversions"].complete)
+    by_part = parts(path, targets=["cortex-m4"])
+    assert [*by_part] == ["conversions"]
+    told(by_part["conversions"].complete)
 
 
 COPIES = """
