@@ -42,11 +42,13 @@ def _with_ways(fit: DeviceFit, reached: DeviceFit, fixed: Fixed, registers: tupl
     sizes = [*_sizes(result)]
     if fit.ram and reached.ram:
         size = least.sizes[target] if least else reached.ram.bytes
-        if size < fit.ram.bytes:
-            text = _joined([*sizes, *(least.ways if least else result.added)])
-            fit = fit._replace(ram=fit.ram._replace(exact=ExactWay(size, text, change, registers)))
-    if reached.flash.bytes < fit.flash.bytes:
-        way = ExactWay(reached.flash.bytes, _joined([*sizes, *result.added]), change, registers)
+        planned = ["a memory plan"] if result.memory else []
+        ways = [*sizes, *(least.ways if least else (*result.added, *planned))]
+        if size < fit.ram.bytes and ways:
+            fit = fit._replace(ram=fit.ram._replace(exact=ExactWay(size, _joined(ways), change, registers)))
+    ways = [*sizes, *result.added]
+    if reached.flash.bytes < fit.flash.bytes and ways:
+        way = ExactWay(reached.flash.bytes, _joined(ways), change, registers)
         fit = fit._replace(flash=fit.flash._replace(exact=way))
     return fit
 

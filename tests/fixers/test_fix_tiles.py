@@ -216,6 +216,18 @@ def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
         assert new is None or needed(new) > ram
 
 
+def test_the_finding_names_a_plan_for_a_model_that_a_build_with_checks_halts() -> None:
+    """No tiles are looked for there: the plan alone takes less."""
+    tensors = [tensor(f"t{number}", [1, size]) for number, size in enumerate((512, 512, 512, 256))]
+    operators = [{"opcode_index": 0, "inputs": [number], "outputs": [number + 1]} for number in range(3)]
+    graph = {"tensors": tensors, "inputs": [0], "outputs": [3], "operators": operators}
+    codes = [operator_code("RELU")]
+    data = write({"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": [{}]})
+    (finding,) = (row for row in linted(data, "m.tflite", **M4, ram=1300).findings if row.code == "CNN601")
+    assert finding.properties["exact_after"] == 1280
+    assert "With a memory plan it computes the same, needs 1,280 and fits." in finding.message
+
+
 @SHARED_MODELS
 def test_the_finding_counts_dead_channels_that_go_first() -> None:
     data = (SHARED / "models/tflite/vww_96_int8.tflite").read_bytes()
