@@ -12,7 +12,7 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.cost_error import FAMILIES, NO_BIAS, documented_error, has_numbers_of_another
 from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, instructions_range, route
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Target
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, Target
 from support import paths
 from support.linter import target_of
 
@@ -71,6 +71,31 @@ def test_measured_calls_keep_within_the_documented_error() -> None:
         if row.beyond > (allowed := documented_error(row.call, row.target, route(row.call, row.target))).of(row.most)
     ]
     assert outside == []
+
+
+POOLS = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (6, 1), (6, 2), (10, 1), (10, 2))
+"""Channels and width of the window of maximum pools, 20x20 in, windows side by side."""
+COUNTED = {
+    "cortex-m0": (54791, 23527, 68989, 29893, 83190, 35667, 125789, 96200, 182584, 160080),
+    "cortex-m23": (53311, 22838, 67311, 29155, 81310, 34879, 123310, 94362, 179300, 157136),
+    "cortex-m3": (38055, 16462, 43357, 19887, 47455, 22412, 63155, 35636, 83153, 49386),
+    "cortex-m4": (37678, 16649, 43078, 20099, 47278, 22649, 63277, 35948, 83676, 49798),
+    "cortex-m55": (23339, 16133, 23764, 16235, 24188, 16337, 25464, 16660, 27164, 17085),
+}
+"""Instructions of these with CMSIS-NN 7.0.0, gcc 12.2 (firmware_check sweep)."""
+
+
+@pytest.mark.parametrize("cpu", COUNTED)
+def test_pools_of_few_channels_keep_within_the_documented_error(cpu: str) -> None:
+    target = target_of(cpu, "7.0.0", "gcc@12.2")
+    for (channels, window), counted in zip(POOLS, COUNTED[cpu], strict=True):
+        plane, pixels = Dims(1, 20, 20, channels), Dims(1, 20 // window, 20 // window, channels)
+        side_by_side = Pair(window, window)
+        call = KernelCall("max_pool_s8", plane, Dims(1, window, window, 1), pixels, stride=side_by_side)
+        taken = route(call, target)
+        predicted = cost_of_route(call, target, taken)
+        assert predicted is not None
+        assert abs(predicted - counted) <= documented_error(call, target, taken).of(predicted)
 
 
 def test_a_number_of_another_cpu_or_of_a_layer_with_a_bias_may_be_further_off() -> None:
