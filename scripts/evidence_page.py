@@ -22,7 +22,7 @@ Of CMSIS 5 the functions for q7 and q15 are run, and those for s8 and s16 are re
 
 [observations]: https://github.com/onnxlint-cmsis/onnxlint-cmsis/blob/main/onnxlint_cmsis/cmsis_nn/observations.json
 
-Hazards that were seen of those that there are, and calls of branches that ran as predicted:
+For each release: hazards reproduced, of all known; calls that took the predicted branch, of all run:
 """
 
 MODELS = """

@@ -69,8 +69,8 @@ its own `memory` shows what the loader takes of its method allocator on top, on 
 for 61 programs. It is unknown where a delegate is loaded, which takes what it wants.
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]`, `CNN402[plan]` and
-`CNN402[overrun]` tell which one, and what happens on another core. The last overwrites other memory, so that the worst
-is not the numbers, though its verdict is WRONG RESULTS as well. Programs of 1.3 and older allocate scratch when they
+`CNN402[overrun]` tell which one, and what happens on another core. `CNN402[overrun]` is the dangerous one: the kernel
+writes past its buffer. Its verdict is WRONG RESULTS too, but corrupt memory is worse than wrong numbers. Programs of 1.3 and older allocate scratch when they
 run, and their average pools get none: `CNN401[buffer]` on cores with DSP instructions.
 
 Operators and the number of their arguments tell which releases made a program. In another one it stops:
