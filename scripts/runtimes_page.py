@@ -70,8 +70,9 @@ for 61 programs. It is unknown where a delegate is loaded, which takes what it w
 
 Scratch is planned for one instruction set, which the program does not name: `CNN401[plan]`, `CNN402[plan]` and
 `CNN402[overrun]` tell which one, and what happens on another core. `CNN402[overrun]` is the dangerous one: the kernel
-writes past its buffer. Its verdict is WRONG RESULTS too, but corrupt memory is worse than wrong numbers. Programs of 1.3 and older allocate scratch when they
-run, and their average pools get none: `CNN401[buffer]` on cores with DSP instructions.
+writes past its buffer. Its verdict is WRONG RESULTS too, but corrupt memory is worse than wrong numbers. Programs
+of 1.3 and older allocate scratch when they run, and their average pools get none: `CNN401[buffer]` on cores with DSP
+instructions.
 
 Operators and the number of their arguments tell which releases made a program. In another one it stops:
 `CNN401[release]` (its wrappers answer InvalidProgram) or `CNN401[operator]` (it does not load). Where no release is
