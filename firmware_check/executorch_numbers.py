@@ -211,7 +211,7 @@ def pad_numbers(call: LayerCall) -> LayerNumbers:
     """Numbers of a padding. Raises Unsupported for a result of other sizes than its amounts make."""
     size, before, after = (
         known_sizes(call.kernel_call.input_dims),
-        *(call.program_call.numbers_of(f"{end}pad_numbers") for end in ("pre", "post")),
+        *(call.program_call.numbers_of(f"{end}_pad") for end in ("pre", "post")),
     )
     wanted = tuple(map(sum, zip(size, before, after, strict=True)))
     if wanted != known_sizes(call.kernel_call.output_dims) or min(*before, *after) < 0:

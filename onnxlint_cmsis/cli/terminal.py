@@ -18,6 +18,11 @@ def say(text: str) -> None:
     print(f"{PROGRAM}: {printable(text)}", file=sys.stderr)
 
 
+def tell(line: str) -> None:
+    """Print one line of a long run's result to standard output, where it is seen at once."""
+    print(printable(line), flush=True)
+
+
 def wants_color(choice: str, stream: TextIO) -> bool:
     """True for `always`, or for `auto` on a terminal; NO_COLOR and FORCE_COLOR decide `auto`, NO_COLOR first."""
     if choice != "auto":

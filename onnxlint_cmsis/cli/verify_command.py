@@ -23,7 +23,7 @@ from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.fix_json import plain_data
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.plain import counted, json_text
 from onnxlint_cmsis.output.wrapping import wrapped
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
 from onnxlint_cmsis.runtimes.host.hosts import LITERT
@@ -166,7 +166,9 @@ def _text(report: dict[str, Any], *, given: bool) -> str:
     if tensors:
         went = sum(len(tensor["gone"]) for tensor in tensors)
         came = sum(tensor["lanes"].count(None) for tensor in tensors)
-        lines.append(f"{len(tensors)} tensors have other lanes or constants: {went} lanes went, {came} came")
+        moves = [f"{counted(number, 'channel')} {verb}" for number, verb in ((went, "went"), (came, "came")) if number]
+        told = f": {', '.join(moves)}" if moves else ""
+        lines.append(f"{counted(len(tensors), 'tensor')} changed in channels or constants{told}")
     if given:
         told = f"does not hold: {report['fault']}" if report["fault"] else "holds"
         lines.append(f"the certificate {told if report['equal'] else 'does not count'}")

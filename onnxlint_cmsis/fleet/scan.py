@@ -1,26 +1,27 @@
-"""A scan: the models that are not done yet, each in a process, their rows written part by part."""
+"""A scan: models, each in a process, their rows written part by part."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from onnxlint_cmsis.fleet.scan_output import PartFolder
-from onnxlint_cmsis.fleet.scan_rows import (
-    CRASHED,
-    FILE,
-    ScanRow,
-)
+from onnxlint_cmsis.fleet.scan_rows import CRASHED, FILE, ScanRow
 from onnxlint_cmsis.fleet.scanned_model import ScanJob, scan_model
 from onnxlint_cmsis.ground.workers import Ended, Task, each_done, team
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-
-if TYPE_CHECKING:
     Doing = Callable[[deque[Task]], Iterator[tuple[Task, Any]]]
+
+
+class Output(Protocol):
+    """Where rows go."""
+
+    def add(self, rows: Sequence[ScanRow]) -> None:
+        """Take the rows of some models, whole."""
+
 
 LONGEST = 60.0
 """Seconds after which a part is written although more models would fit in it."""
@@ -37,7 +38,7 @@ def in_processes(size: int) -> Doing:
 
 
 def scan(
-    jobs: list[ScanJob], doing: Doing, parts: PartFolder, batch: int, done: Callable[[str], None] = lambda _url: None
+    jobs: list[ScanJob], doing: Doing, output: Output, batch: int, done: Callable[[str], None] = lambda _url: None
 ) -> Counter[str]:
     """Scan the models and write a part for each `batch` of them, or each minute; how many have which status.
 
@@ -54,10 +55,10 @@ def scan(
             statuses[rows[0].status] += 1
             done(task.label)
             if len(waiting) >= batch or time.monotonic() - last > LONGEST:
-                _write(parts, waiting)
+                _write(output, waiting)
                 last = time.monotonic()
     finally:
-        _write(parts, waiting)
+        _write(output, waiting)
     return statuses
 
 
@@ -69,8 +70,8 @@ def _rows(task: Task, answer: Any) -> tuple[ScanRow, ...]:
     return rows
 
 
-def _write(parts: PartFolder, waiting: list[tuple[ScanRow, ...]]) -> None:
+def _write(output: Output, waiting: list[tuple[ScanRow, ...]]) -> None:
     """Write and forget the rows of the models that wait for it."""
     if waiting:
-        parts.add([row for rows in waiting for row in rows])
+        output.add([row for rows in waiting for row in rows])
         waiting.clear()

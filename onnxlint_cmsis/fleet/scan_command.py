@@ -1,4 +1,4 @@
-"""`onnxlint-cmsis scan URL… --out FOLDER`: lint thousands of models into a Parquet data set."""
+"""`onnxlint-cmsis scan URL…`: lint thousands of models, a line for each or a data set of Parquet (`--out FOLDER`)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = (
-    "Lint thousands of models, here or on a Dask cluster, and write a row for each file and each finding into a folder "
-    "of Parquet files. A scan that was interrupted goes on where it stopped; a model that ends its process is a row. "
-    "Exit codes: 0 when the scan came to its end, whatever it found, 2 when it could not start."
+    "Lint thousands of models, here or on a Dask cluster, and print a line for each with its verdict. With --out, "
+    "write a row for each file and each finding into a folder of Parquet files; a scan that was interrupted then "
+    "goes on where it stopped. A model that ends its process has a line or a row too. Exit codes: 0 when the scan "
+    "came to its end, whatever it found, 2 when it could not start."
 )
-NEEDED = ("fsspec", "pyarrow")
+NEEDED = ("fsspec",)
+NEEDED_BY_PARTS = ("pyarrow",)
 NEEDED_BY_DASK = ("dask", "distributed")
 UNHEEDED = ("output-format", "baseline", "min-level", "exclude", "respect-gitignore")
 """Settings of reports and of the search of folders, which a scan has not."""
@@ -35,19 +37,21 @@ def make_parser() -> CommandParser:
     add("--dask", metavar="ADDRESS", default="", help="Dask cluster to use instead: tcp://host:8786.")
     add_keys(parser, without=UNHEEDED)
     add = parser.output.add_argument
-    add("--out", required=True, metavar="FOLDER", help="Parquet files to write or go on with; a folder or URL.")
-    add("--batch", type=_count, default=200, metavar="N", help="Models in one file. Default: 200.")
+    add("--out", default="", metavar="FOLDER", help="Parquet files to write or go on with; a folder or URL.")
+    add("--batch", type=_count, default=200, metavar="N", help="Models in one file of --out. Default: 200.")
     return parser
 
 
 def run(argv: list[str]) -> int:
     """Scan what is not done yet, and tell standard error how it went."""
     args = make_parser().parse_args(argv)
-    missing = [name for name in ((*NEEDED, *NEEDED_BY_DASK) if args.dask else NEEDED) if find_spec(name) is None]
+    needed = (*NEEDED, *(NEEDED_BY_PARTS if args.out else ()), *(NEEDED_BY_DASK if args.dask else ()))
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         raise UsageError(f"scan needs {' and '.join(missing)}: pip install 'onnxlint-cmsis[fleet]'")
     from onnxlint_cmsis.cli.progress import ProgressLine
-    from onnxlint_cmsis.fleet.scan import in_processes, scan
+    from onnxlint_cmsis.fleet.scan import Output, in_processes, scan
+    from onnxlint_cmsis.fleet.scan_lines import ModelLines
     from onnxlint_cmsis.fleet.scan_output import PartFolder, whole
     from onnxlint_cmsis.fleet.scanned_model import ScanJob
     from onnxlint_cmsis.fleet.sources import model_urls
@@ -57,13 +61,16 @@ def run(argv: list[str]) -> int:
     settings = {suffix: configured.settings_for(f"model{suffix}") for suffix in SUFFIXES}
     for of_suffix in settings.values():
         refuse_unread(of_suffix)
-    parts = PartFolder(args.out, _digest(settings))
-    done = parts.done()
+    output: Output = ModelLines()
+    done: set[str] = set()
+    if args.out:
+        output = parts = PartFolder(args.out, _digest(settings))
+        done = parts.done()
     urls = model_urls(args.urls)
     for text in urls.empty:
         say(f"warning: no {ENDINGS} file in {text}")
     jobs = [ScanJob(url, settings[_suffix(url)]) for url in urls.urls if whole(url) not in done]
-    progress = ProgressLine(len(jobs), "models", least=1)
+    progress = ProgressLine(len(jobs) if args.out else 0, "models", least=1)
     try:
         with ended_by_signal():  # rows that wait are written all the same
             if args.dask:
@@ -72,11 +79,12 @@ def run(argv: list[str]) -> int:
                 doing = on_dask(args.dask)
             else:
                 doing = in_processes(args.jobs)
-            statuses = scan(jobs, doing, parts, args.batch, progress.step)
+            statuses = scan(jobs, doing, output, args.batch if args.out else 1, progress.step)
     finally:
         progress.close()
     told = ", ".join(f"{number:,} {status}" for status, number in sorted(statuses.items())) or "none"
-    say(f"models scanned: {told}; done before: {len(urls.urls) - len(jobs):,}")
+    before = f"; done before: {len(urls.urls) - len(jobs):,}" if args.out else ""
+    say(f"models scanned: {told}{before}")
     return 0
 
 

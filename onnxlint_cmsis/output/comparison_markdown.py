@@ -48,10 +48,9 @@ def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> 
     if difference.outputs:
         outputs = markdown(in_short(difference.outputs.text, difference.names)).replace("\\|", "&#124;")
         yield f"| outputs | | {outputs} | |"
-    for what, cpu, change, figure in figure_rows(
-        difference, lambda name: markdown_code(difference.names.get(name, name))
-    ):
-        yield f"| {what} | {cpu} | {change} | {'over the limit' if figure in over else ''} |"
+    for row in figure_rows(difference, lambda name: markdown_code(difference.names.get(name, name))):
+        mark = "over the limit" if any(figure in over for figure in row.figures) else ""
+        yield f"| {row.what} | {row.cpus} | {row.change} | {mark} |"
     yield ""
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.output.comparison import METRICS
 from onnxlint_cmsis.output.plain import counted, paint
 from onnxlint_cmsis.output.shown_names import in_short
 from onnxlint_cmsis.output.wrapping import wrapped
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
 
 WORDS = {
-    "findings": "findings (those of one group one by one)",
+    "findings": "findings",
     "instructions": "predicted instructions (not cycles)",
-    "most_instructions": "predicted instructions at most, with layers and copies of which a range is known",
+    "most_instructions": "predicted instructions at most",
     "macs": "MACs",
     "flash": "bytes of flash beside code",
     "arena": "bytes of activations, at least",
@@ -33,6 +35,19 @@ EXCEEDED = "more than --fail-on-increase allows"
 """Behind a figure that grew too much."""
 EXACT_ARENA = "bytes of arena"
 """What the arena counts where it is known to the byte."""
+
+
+class FigureRow(NamedTuple):
+    """A figure on some CPUs."""
+
+    what: str
+    """What it counts."""
+    cpus: str
+    """The CPUs; empty where it holds for all of several, or does not depend on one."""
+    change: str
+    """Both numbers, or the one that both versions have."""
+    figures: tuple[Figure, ...]
+    """The figures that it shows; none for a time."""
 
 
 def comparison_text(difference: ModelDifference, over: tuple[Figure, ...], width: int, *, color: bool = False) -> str:
@@ -146,22 +161,25 @@ def layer_name(changed: LayerDifference, names: Mapping[str, str]) -> str:
     return f"{after} ({before} before)" if before and after and before != after else after or before
 
 
-def figure_rows(
-    difference: ModelDifference, called: Callable[[str], str]
-) -> Iterator[tuple[str, str, str, Figure | None]]:
-    """What each figure counts, its CPU, both numbers, and the figure; then the times. `called` shows a layer's name."""
-    for figure in difference.figures:
+def figure_rows(difference: ModelDifference, called: Callable[[str], str]) -> Iterator[FigureRow]:
+    """Figure by figure, equal ones of several CPUs once; then the times. `called` shows a layer's name."""
+    cpus = dict.fromkeys(cpu_of(figure.target) for figure in difference.figures if figure.target)
+    rows: dict[tuple[str, str], list[Figure]] = {}
+    for figure in sorted(difference.figures, key=lambda figure: METRICS.index(figure.metric)):
         if not figure.before == figure.after == 0:
             change = f"{change_text(figure)}{left_out_text(figure, called)}"
-            yield word(difference, figure.metric), cpu_of(figure.target), change, figure
+            rows.setdefault((word(difference, figure.metric), change), []).append(figure)
+    for (what, change), figures in rows.items():
+        on = tuple(cpu_of(figure.target) for figure in figures if figure.target)
+        yield FigureRow(what, "" if len(on) == len(cpus) > 1 else ", ".join(on), change, tuple(figures))
     for pair in difference.times:
-        yield "time", cpu_of(pair.target), time_text(pair), None
+        yield FigureRow("time", cpu_of(pair.target), time_text(pair), ())
 
 
 def _text_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> Iterator[str]:
-    for what, cpu, change, figure in figure_rows(difference, lambda name: f"'{difference.names.get(name, name)}'"):
-        mark = f": {EXCEEDED}" if figure in over else ""
-        yield f"  {what}{f' on {cpu}' if cpu else ''}: {change}{mark}"
+    for row in figure_rows(difference, lambda name: f"'{difference.names.get(name, name)}'"):
+        mark = f": {EXCEEDED}" if any(figure in over for figure in row.figures) else ""
+        yield f"  {row.what}{f' on {row.cpus}' if row.cpus else ''}: {row.change}{mark}"
 
 
 def _text_findings(difference: ModelDifference) -> Iterator[str]:

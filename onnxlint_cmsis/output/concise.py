@@ -11,7 +11,7 @@ from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import paint, printable
 from onnxlint_cmsis.output.shown_names import said, with_short_names
 from onnxlint_cmsis.output.statistics import statistics_lines
-from onnxlint_cmsis.output.wrapping import DO, wrapped
+from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -52,24 +52,18 @@ def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     return finding_line(file.path, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
 
 
-def finding_line(path: str, finding: Finding, text: str, run: Run, *, do: str = "") -> str:
-    """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it.
-
-    What to do follows behind DO where it is given.
-    """
+def finding_line(path: str, finding: Finding, text: str, run: Run) -> str:
+    """`path: CODE level text`, with the targets where it does not hold for all of them; no path stands above it."""
     level = finding.level.name.lower()
     start = f"{printable(path)}: " if path else "  "
     partly = finding.targets and len(finding.targets) < len(run.targets)
     there = f" [on {_where(finding, run)}]" if partly else ""
-    mending = f" {DO} {do}" if do else ""
-    line = wrapped(f"{start}{finding.selector} {level} {text}{there}{mending}", run.width)
+    line = wrapped(f"{start}{finding.selector} {level} {text}{there}", run.width)
     head = f"{start}{finding.selector} {level} "
     if not run.color or not line.startswith(head):
         return line
     begin = f"{paint(printable(path), 'path', True)}: " if path else start
-    rest, label, last = line[len(head) :].rpartition(DO) if do else (line[len(head) :], "", "")
-    shown = f"{rest}{paint(label, 'path', True)}{last}" if do else rest
-    return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {shown}"
+    return f"{begin}{paint(finding.selector, 'code', True)} {paint(level, level, True)} {line[len(head) :]}"
 
 
 def _where(finding: Finding, run: Run) -> str:

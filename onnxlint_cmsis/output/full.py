@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.output.run import Run
 
 
-SHORT = 3
-"""Lines of a finding that is read as one sentence after the other."""
 _AS_ABOVE = "as above."
 """What to do, where the finding above says the same."""
 _ONCE = ("why", "known")
@@ -136,9 +134,16 @@ def _file(file: FileResult, run: Run, end: str, *, headed: bool) -> Iterator[str
     if verdicts:
         yield from verdicts
     elif file.findings or (notes and not file.fix) or (run.verbose and body):
-        yield paint(wrapped(file.path, run.width), "path", run.color)
+        own = _libraries(_of_file(file, run))
+        library = f" ({own})" if file.readable and not file.error and own != _libraries(run) else ""
+        yield paint(wrapped(f"{file.path}{library}", run.width), "path", run.color)
     yield from body
     yield from (f"  {line}" for line in (file.application if verdicts else ()))
+
+
+def _of_file(file: FileResult, run: Run) -> Run:
+    """The run as far as it is for this file: the targets that it was judged for, where it was."""
+    return run._replace(targets=tuple(verdict.target for verdict in file.verdicts) or run.targets)
 
 
 def _below(file: FileResult, run: Run) -> set[str]:
@@ -150,9 +155,9 @@ def _below(file: FileResult, run: Run) -> set[str]:
 
 
 def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, str]]) -> Iterator[str]:
-    """A finding and its details without those that were told; short ones have what to do on a message's last line."""
+    """A finding and its details without those that were told."""
     message = said(finding, file, run, brief=not run.explain)
-    lines = [finding_line("", finding, message, run)]
+    lines = [finding_line("", finding, message, _of_file(file, run))]
     before = {text for label, text in told if label == DO}
     told -= {(DO, text) for text in before}
     for label, text in _details(finding, file, run):
@@ -161,10 +166,6 @@ def _finding(finding: Finding, file: FileResult, run: Run, told: set[tuple[str, 
         told.add((label, text))
         shown = _AS_ABOVE if label == DO and text in before and not run.explain else text
         lines.append(labelled(label, shown, run, len(DO) if label == DO and not run.explain else LABEL))
-        if label == DO and not run.explain and run.width > 0:
-            together = finding_line("", finding, message, run, do=shown)
-            if together.count("\n") < min("\n".join(lines).count("\n"), SHORT):
-                lines = [together]
     yield from lines
 
 

@@ -85,6 +85,20 @@ def test_the_reference_computes_what_was_worked_out_by_hand(monkeypatch: pytest.
     assert result.reshape(-1).tolist() == [9, -6, 20, 20]  # 5.5 + 3, -9 + 3, and two that the limits cut
 
 
+def test_a_padding_is_read_with_its_amounts_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "has", lambda *_: True)
+    writer = PteWriter()
+    image = writer.image(1, 2, 1, 2)
+    writer.inputs.append(image)
+    amounts = ([0, 1, 0, 1], [0, 0, 0, 0])  # a row above, a channel in front
+    writer.outputs.append(writer.call("cortex_m::pad.out", (image,), *amounts, -7, out=writer.image(1, 3, 2, 2)))
+    loaded = load_pte("p.pte", data=writer.data())
+    program = executorch_program(loaded, open_library(""))
+    inputs = {loaded.keys[0, image]: np.array([[[[1, 2], [3, 4]]]], np.int8)}
+    (result,) = IntegerReference(loaded, program).tensors([program.steps[0].output.tensor], inputs).values()
+    assert result.reshape(-1).tolist() == [-7] * 6 + [-7, 1, 2, -7, 3, 4]
+
+
 def floats_around_a_sum() -> PteWriter:
     """A float image, quantized, turned to channels last, added to itself, and back."""
     writer = PteWriter()

@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.cli.engine import lint_file
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
@@ -50,6 +51,22 @@ def test_rows_are_what_linting_finds(tmp_path):
     ]
     assert file["size"] == path.stat().st_size
     assert {row["sha256"] for row in findings} == {file["sha256"]}
+
+
+def test_without_a_folder_each_model_is_a_line_with_its_verdict(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    models(tmp_path, 1)
+    (tmp_path / "torn\n.tflite").write_bytes(b"no model")
+    assert scan(".", "--target", "cortex-m4") == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["verdict", "errors", "warnings", "model"]
+    result = lint_file("m00.onnx", make_settings(targets=["cortex-m4"]))
+    levels = [finding.level.name for finding in result.findings]
+    cells = {line[: len(result.verdict) + 2].strip() + "|" + " ".join(line.split()[-3:]) for line in lines[:1]}
+    assert cells == {f"{result.verdict}|{levels.count('ERROR')} {levels.count('WARNING')} m00.onnx"}
+    assert lines[1].split(":")[0].split() == ["unreadable", r"torn\n.tflite"]
+    assert len(lines) == 2
+    assert head.index("errors") == max(map(len, (RUNS, WITHOUT, *WORDS.values()))) + 2
 
 
 def test_programs_of_executorch_are_rows_with_their_planned_arena(tmp_path):

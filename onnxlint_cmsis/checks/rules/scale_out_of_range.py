@@ -61,7 +61,10 @@ RULE = Rule(
 )
 
 
-QUANTIZE = "Quantize with zero-points that the type holds: a quantizer's range has to hold 0."
+QUANTIZE = (
+    "Calibrate with data for which the range of what it reads holds 0 (nn.Hardswish needs some below -3), or take "
+    "nn.SiLU in place of nn.Hardswish."
+)
 LOOK = "Look at its weights and at the data of the calibration: a constant or missing tensor gives such a scale."
 
 

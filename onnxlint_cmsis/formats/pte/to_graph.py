@@ -45,6 +45,8 @@ class LoadedProgram(NamedTuple):
     """Constants by their key in the graph."""
     keys: Mapping[tuple[int, int], str]
     """Key of each tensor in the graph, by the numbers of its method and value."""
+    views: Mapping[tuple[int, int], PteTensor]
+    """What a call wrote, of a tensor that has its bytes without a call in between, by the same numbers."""
 
     def digest(self) -> bytes | None:
         """SHA-256 of the file; None where values lie in another one, which the program does not name."""
@@ -113,8 +115,8 @@ class _MethodState(NamedTuple):
     """Its inputs: place among them by value."""
     images: Set[int]
     """Values that its kernels take for images."""
-    lying: dict[tuple[int, int, int], str]
-    """Key of the tensor that was written last to each planned buffer, first byte and number of bytes."""
+    lying: dict[tuple[int, int, int], tuple[str, PteTensor]]
+    """Key and tensor that was written last to each planned buffer, first byte and number of bytes."""
 
 
 class _Builder:
@@ -127,6 +129,7 @@ class _Builder:
         self.tensors: dict[str, Tensor] = {}
         self.constants: dict[str, PteTensor] = {}
         self.keys: dict[tuple[int, int], str] = {}
+        self.views: dict[tuple[int, int], PteTensor] = {}
         self.taken: set[str] = set()
         self.ends: tuple[list[str], list[str]] = ([], [])
         self.problems: list[Problem] = []
@@ -168,7 +171,9 @@ class _Builder:
         planned = bool(tensor.pool) and tensor.bytes > 0
         if key is None:
             same = state.lying.get(bytes_) if planned and not new and value not in state.inputs else None
-            key = self.keys[state.number, value] = same or self._key(state, value)
+            if same:
+                self.views[state.number, value] = same[1]
+            key = self.keys[state.number, value] = same[0] if same else self._key(state, value)
         if key not in self.tensors:
             image = value in state.images and not tensor.constant and is_channels_last(tensor)
             shape = tuple(tensor.sizes[axis] for axis in NHWC_ORDER) if image else tensor.shape
@@ -176,7 +181,7 @@ class _Builder:
         if tensor.constant:
             self.constants[key] = tensor
         elif planned and (new or bytes_ not in state.lying):
-            state.lying[bytes_] = key
+            state.lying[bytes_] = key, tensor
         return key
 
     def _key(self, state: _MethodState, value: int) -> str:
@@ -233,7 +238,7 @@ class _Builder:
             {key: tuple(readers.values()) for key, readers in consumers.items()},
             tuple(self.problems),
         )
-        return LoadedProgram(self.program, graph, tuple(self.calls), self.constants, self.keys)
+        return LoadedProgram(self.program, graph, tuple(self.calls), self.constants, self.keys, self.views)
 
     def _constant(self, key: str, tensor: PteTensor) -> Constant:
         return Constant(key, tensor.elem_type, tensor.shape, lambda: self.program.numbers_of(tensor), editable=False)

@@ -64,5 +64,8 @@ def compared_page(compared: ModelDifference, colors: Mapping[str, int]) -> Compa
         rows.setdefault(row, []).append(cpu_of(changed.target))
     layers = tuple(row._replace(cpus=tuple(cpus)) for row, cpus in rows.items())
     verdicts = (("verdict", ", ".join(pair.targets), verdict_text(pair, "->")) for pair in compared.verdicts)
-    numbers = (row[:3] for row in figure_rows(compared, lambda name: f"'{compared.names.get(name, name)}'"))
+    numbers = (
+        (row.what, row.cpus, row.change)
+        for row in figure_rows(compared, lambda name: f"'{compared.names.get(name, name)}'")
+    )
     return ComparedPage(compared, (*verdicts, *numbers), layers[:MOST], max(0, len(layers) - MOST))

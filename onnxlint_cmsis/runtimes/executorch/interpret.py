@@ -10,7 +10,7 @@ their arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -29,6 +29,7 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.execution import FileExecution
+from onnxlint_cmsis.runtimes.executorch.advice import MOVED, advice
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
 from onnxlint_cmsis.runtimes.executorch.cost import own_range
 from onnxlint_cmsis.runtimes.executorch.kernels import AT_THE_BORDER, COPIES, OWN, WIDER_SINCE, Kernel, kernel_of
@@ -46,7 +47,7 @@ from onnxlint_cmsis.runtimes.executorch.plan import (
 from onnxlint_cmsis.runtimes.executorch.portable import trouble
 from onnxlint_cmsis.runtimes.executorch.portable_operators import lacks_kernel
 from onnxlint_cmsis.runtimes.executorch.releases import is_missing, makers, misfit, release_on, revision_for
-from onnxlint_cmsis.runtimes.executorch.unchecked import unchecked
+from onnxlint_cmsis.runtimes.executorch.unchecked import misread, unchecked
 from onnxlint_cmsis.runtimes.interpretation import FileOperator, layer_of
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch, MemoryReport
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES, RuntimeRemark, named
@@ -100,6 +101,7 @@ WITHOUT_BOUND = "the sizes of a tensor have no bound (runtime/executor/tensor_pa
 """What every release refuses."""
 LOAD = "load_method"
 """Stage at which operators are looked for: `Program::load_method`."""
+MISREAD = "an image of {} with its channels last is read as {} where it lies, and a reshape would move its elements"
 RELEASE, MISSING, BOUNDLESS = "release", "operator", "sizes"
 """Causes of findings about a program that does not load or run: arguments of another release, an operator that it does
 not have, and sizes without a bound."""
@@ -160,8 +162,39 @@ class Interpretation(FileExecution):
     def rows(self, target: Target) -> tuple[ProgramRow, ...]:
         """What becomes of each call on a target, in file order."""
         if target not in self._rows:
-            self._rows[target] = tuple(self._row(number, target) for number in range(len(self.loaded.calls)))
+            rows = [self._row(number, target) for number in range(len(self.loaded.calls))]
+            self._rows[target] = tuple(
+                replace(
+                    row,
+                    verdict=Outcome.WRONG,
+                    reason=reason,
+                    own=(reason,),
+                    cause=USUAL_CAUSES[Outcome.WRONG],
+                    level=None,
+                )
+                if reason and row.verdict in (Outcome.CMSIS_NN, Outcome.REFERENCE)
+                else row
+                for row, reason in zip(rows, self._misread, strict=True)
+            )
         return self._rows[target]
+
+    @cached_property
+    def _misread(self) -> tuple[str, ...]:
+        """Of each call, that a reshape without a call turned what it reads or what the program returns; empty for most.
+
+        The exporter leaves a reshape out, also one of an image with its channels last, whose elements would move.
+        """
+        keys, turned = self.loaded.keys, {}
+        for (method, value), written in self.loaded.views.items():
+            read = self.methods[method].values[value]
+            if isinstance(read, PteTensor) and misread(written, read):
+                turned[method, value] = MISREAD.format(list(written.sizes), list(read.sizes))
+        reasons = []
+        for call in self.loaded.calls:
+            results = {keys[call.method, value] for value in call.results}
+            ends = [value for value in self.methods[call.method].outputs if keys.get((call.method, value)) in results]
+            reasons.append(next(filter(None, (turned.get((call.method, v)) for v in (*call.operands, *ends))), ""))
+        return tuple(reasons)
 
     def plan(self, number: int, target: Target) -> Plan:
         """What comes on a target of the plan of a call that reaches CMSIS-NN; `number` is that of its node."""
@@ -228,21 +261,25 @@ class Interpretation(FileExecution):
         return tuple(remark for target in self.targets for remark in self._remarks(target))
 
     def _remarks(self, target: Target) -> Iterator[RuntimeRemark]:
-        groups: dict[tuple[str, Outcome, str, Level | None], list[Node]] = {}
-        for row, node in zip(self.rows(target), self.loaded.graph.nodes, strict=True):
+        groups: dict[tuple[str, Outcome, str, Level | None, str], list[Node]] = {}
+        operators = frozenset(call.op for call in self.loaded.calls)
+        for call, row, node in zip(self.loaded.calls, self.rows(target), self.loaded.graph.nodes, strict=True):
             if row.cause:
-                groups.setdefault((row.cause, row.verdict, row.reason, row.level), []).append(node)
-        for (cause, verdict, reason, level), nodes in groups.items():
+                do = export_for(target, self._runtime.since) if row.cause in PLANS else ""
+                do = self._release_to_use if row.cause in (MISSING, RELEASE) else do
+                if row.reason and row.reason in self._misread:
+                    do = MOVED
+                elif row.cause in USUAL_CAUSES.values():
+                    do = advice(call, row.verdict, self.methods[call.method].values, operators)
+                groups.setdefault((row.cause, row.verdict, row.reason, row.level, do), []).append(node)
+        for (cause, verdict, reason, level, do), nodes in groups.items():
             labels = tuple(node.label for node in nodes)
             phrase = LOADS.get(cause) or PHRASES[verdict]
-            text, do = f"{named(labels)}: {phrase}{reason}.", ""
-            if cause in PLANS:
-                text, do = f"{text} {self.plan_text}", export_for(target, self._runtime.since)
-            if verdict is Outcome.NO_KERNEL:
-                do = "Register a kernel of it with the application."
-            elif cause in (MISSING, RELEASE):
-                do = self._release_to_use
-            location = node_location(self.loaded.graph.path, nodes[0])
+            plan = f" {self.plan_text}" if cause in PLANS else ""
+            text, location = (
+                f"{named(labels)}: {phrase}{reason}.{plan}",
+                node_location(self.loaded.graph.path, nodes[0]),
+            )
             yield RuntimeRemark(cause, verdict, text, location, labels, (target.label,), level, do=do)
 
     @cached_property

@@ -50,6 +50,15 @@ def moved_axes(tensor: PteTensor) -> tuple[int, ...]:
     return () if axes == tuple(sorted(axes)) else axes
 
 
+def misread(written: PteTensor, read: PteTensor) -> bool:
+    """Whether a view without a call reads bytes in another order than they were written in.
+
+    A reshape keeps the order of elements, so that sizes may change where both lie in the order of their sizes.
+    """
+    lie = [tuple(tensor.sizes[axis] for axis in tensor.order if tensor.sizes[axis] != 1) for tensor in (written, read)]
+    return any(map(moved_axes, (written, read))) and lie[0] != lie[1]
+
+
 def _wrong_pair(call: ProgramCall) -> str:
     """What of two operands a kernel does not look at, as a clause."""
     first, second, result = call.tensor("self"), call.tensor("other"), call.written

@@ -1,0 +1,108 @@
+"""What to do about a call of a program, where more is known than the cause of a finding.
+
+Each line was done in PyTorch with the exporter of ExecuTorch 1.5.1, and gave a program that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from onnxlint_cmsis.formats.pte.calls import ProgramCall
+from onnxlint_cmsis.formats.pte.names import BACKEND
+from onnxlint_cmsis.formats.pte.program_records import PteTensor, Value
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.runtimes.executorch.portable import CONVOLUTION, ONE_ORDER
+
+IMAGE_RANK = 4
+"""Axes of an image."""
+CHANNELS_LAST = (
+    "Export again with module.to(memory_format=torch.channels_last) and example inputs likewise: the backend takes no "
+    "other convolutions."
+)
+QUANTIZED = f"Quantize it with CortexMQuantizer: no call of this program reaches the backend. {CHANNELS_LAST}"
+ONE_CHANNEL = (
+    "Compute it on x.reshape(1, -1) and reshape back: the exporter writes two orders of memory for images of one "
+    "channel."
+)
+NO_TURNS = (
+    "Leave out what turns the axes of its input, such as permute and contiguous: in channels_last images stay as they "
+    "are from convolution to convolution."
+)
+SUM_OF_PARTS = (
+    "Pad each part with zeros to the whole, torch.nn.functional.pad(a, ...), and add them, which is the same. Or split "
+    "the convolution behind it in one for each part, and add their results."
+)
+IN_ORDER = "Call .contiguous() in front of the permute or transpose, so that its input lies in the order of its sizes."
+MOVED = "Call .contiguous() in front of the reshape or view: the exporter then writes the call that moves elements."
+OTHER_CURVE = "Train with nn.ReLU, nn.SiLU or nn.GELU in its place, which the backend computes; or leave it: it runs."
+REGISTER = "Register a kernel of it with the application"
+
+
+class _Asked(NamedTuple):
+    """What advice depends on."""
+
+    call: ProgramCall
+    """The call."""
+    verdict: Outcome
+    """What becomes of it."""
+    tensors: tuple[PteTensor, ...]
+    """Those that it reads and writes."""
+    operators: frozenset[str]
+    """Operators of the whole program."""
+
+
+def _registered(asked: _Asked) -> str:
+    curve = CURVES.get(asked.call.op)
+    return f"{REGISTER}, or train with {curve} in its place, which the backend computes." if curve else f"{REGISTER}."
+
+
+def _of_one_channel(asked: _Asked) -> bool:
+    images = [tensor for tensor in asked.tensors if len(tensor.sizes) == IMAGE_RANK]
+    return asked.call.op in ONE_ORDER and bool(images) and all(image.sizes[1] == 1 for image in images)
+
+
+CURVES: Mapping[str, str] = MappingProxyType({"aten::hardswish": "nn.SiLU", "aten::hardsigmoid": "nn.Sigmoid"})
+"""A curve that the backend computes in place of one that nothing computes."""
+ADVICE: tuple[tuple[tuple[Outcome, ...], Callable[[_Asked], bool], str | Callable[[_Asked], str]], ...] = (
+    ((Outcome.REFUSED,), _of_one_channel, ONE_CHANNEL),
+    (
+        (Outcome.REFERENCE, Outcome.REFUSED, Outcome.NO_KERNEL),
+        lambda asked: CONVOLUTION in asked.operators and not _reaches_backend(asked),
+        QUANTIZED,
+    ),
+    (
+        (Outcome.REFERENCE, Outcome.REFUSED, Outcome.NO_KERNEL),
+        lambda asked: CONVOLUTION in asked.operators,
+        CHANNELS_LAST,
+    ),
+    ((Outcome.NO_KERNEL,), lambda _: True, _registered),
+    ((Outcome.REFUSED,), lambda asked: "conv2d" in asked.call.op, NO_TURNS),
+    (
+        (Outcome.WRONG,),
+        lambda asked: asked.call.op == "aten::cat" and all(tensor.elem_type == "int8" for tensor in asked.tensors),
+        SUM_OF_PARTS,
+    ),
+    ((Outcome.WRONG,), lambda asked: asked.call.op == f"{BACKEND}transpose", IN_ORDER),
+    ((Outcome.REFERENCE,), lambda asked: asked.call.op in ("aten::leaky_relu", "aten::elu"), OTHER_CURVE),
+)
+"""Outcomes, when a line helps, and the line; the first that fits is said."""
+
+
+def _reaches_backend(asked: _Asked) -> bool:
+    return any(name.startswith(BACKEND) for name in asked.operators)
+
+
+def advice(call: ProgramCall, verdict: Outcome, values: Sequence[Value], operators: frozenset[str]) -> str:
+    """What to do about a call, as a sentence; empty where the cause's own words hold.
+
+    `values` are those of its method, `operators` those of the whole program.
+    """
+    numbers = (*call.operands, *call.results)
+    tensors = (values[number] for number in numbers if number >= 0)
+    asked = _Asked(call, verdict, tuple(t for t in tensors if isinstance(t, PteTensor)), operators)
+    for verdicts, helps, do in ADVICE:
+        if verdict in verdicts and helps(asked):
+            return do if isinstance(do, str) else do(asked)
+    return ""
