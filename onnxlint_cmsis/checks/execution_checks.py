@@ -9,10 +9,10 @@ from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, r
 from onnxlint_cmsis.checks.subjects import Subject, freedom_text, with_resize
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.library import Route, evidence
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
 from onnxlint_cmsis.ground.findings import Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Target
+from onnxlint_cmsis.ground.words import RETRAIN
 from onnxlint_cmsis.runtimes.runtime import TFLM
 from onnxlint_cmsis.runtimes.status import status_text, status_use
 

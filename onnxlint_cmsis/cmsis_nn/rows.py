@@ -16,10 +16,6 @@ NOT_MVE = (Isa.SCALAR, Isa.DSP)
 MVE_ONLY = (Isa.MVE,)
 
 
-RETRAIN = "changes what the layer computes: retrain the model"
-"""What is said of advice that is no exact rewrite, behind a subject."""
-
-
 class Origin(NamedTuple):
     """Where in the C source a row was read, and for which builds it holds."""
 

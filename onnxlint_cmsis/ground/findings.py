@@ -7,6 +7,7 @@ from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Source
+from onnxlint_cmsis.ground.words import RETRAIN
 
 MEASURED = "measured."
 """Start of the properties that say what measured pairs of layers gained on each CPU."""
@@ -151,7 +152,24 @@ class Content:
     @property
     def text(self) -> str:
         """What is the matter and what to do about it."""
-        return f"{self.message} {self.remedy}" if self.remedy else self.message
+        return f"{self.message} {self.mending()}".strip()
+
+    def mending(self, *, brief: bool = False) -> str:
+        """The remedy, and whether a fix applies it; empty for neither."""
+        remedy = (brief and self.brief_remedy) or self.remedy
+        hazard = "hazard" in self.properties
+        if self.properties.get(AFTER_PROOF):
+            fix = "--fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes."
+        elif self.properties.get(UNSAFELY):
+            does = "adds a Pad node behind the input instead" if hazard else "does it where outputs change by one step"
+            fix = f"--fix --unsafe-fixes {does}{'' if hazard else ' at most'}."
+        elif self.properties.get("fixable") and "--fix" not in remedy:
+            fix = f"--fix {'repairs' if hazard else 'does'} it."
+        else:
+            return remedy
+        if RETRAIN in remedy:
+            return f"{fix} Or by hand: {remedy}"
+        return f"{remedy} {fix}".strip()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 CLOSE = 0.85
 """How much alike words are that one is suggested for the other."""
 
+RETRAIN = "changes what the layer computes: retrain the model"
+"""What is said of advice that is no exact rewrite, behind a subject."""
+
 
 def and_more(names: Sequence[str], shown: int, count: int = 0) -> str:
     """Return `a, b and 3 more`: the first `shown` of the names, of which there are `count` (all, if that is less)."""

@@ -48,7 +48,7 @@ def file_lines(file: FileResult, run: Run) -> list[str]:
 
 def _finding(file: FileResult, finding: Finding, run: Run) -> str:
     """What is the matter, and where there is one what to do; all that a reader of one format gets."""
-    remedy = with_short_names(finding.remedy, file, run)
+    remedy = with_short_names(finding.mending(), file, run)
     return finding_line(file.path, finding, f"{said(finding, file, run)} {remedy}".strip(), run)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
 from onnxlint_cmsis.formats.format import is_image
-from onnxlint_cmsis.ground.findings import AFTER_PROOF, MEASURED, UNSAFELY, Effect, targets_text
+from onnxlint_cmsis.ground.findings import MEASURED, Effect, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.output.plain import counted, paint
@@ -193,27 +193,12 @@ _NO_REMEDY = {
 
 def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     """The remedy, and that a fix applies it; where there is none, that there is nothing to do."""
-    remedy = _remedy(finding, brief)
+    remedy = finding.mending(brief=brief)
     if remedy or finding.resize is None:
         return remedy or _NO_REMEDY[finding.effect].format(code=finding.code)
     if finding.locked:
         return "nothing: the channel count may not change."
     return f"train it with {finding.resize.variable} {finding.resize.want}, or leave it as it is."
-
-
-def _remedy(finding: Finding, brief: bool) -> str:
-    remedy = (brief and finding.brief_remedy) or finding.remedy
-    if finding.properties.get(AFTER_PROOF):
-        return f"{remedy} --fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes.".strip()
-    if finding.properties.get(UNSAFELY):
-        pads = "adds a Pad node behind the input instead"
-        does = "does it where outputs change by one step at most"
-        does = pads if "hazard" in finding.properties else does
-        return f"{remedy} --fix --unsafe-fixes {does}.".strip()
-    if not finding.properties.get("fixable") or "--fix" in remedy:
-        return remedy
-    verb = "repairs" if "hazard" in finding.properties else "does"
-    return f"{remedy} --fix {verb} it.".strip()
 
 
 def explanation(finding: Finding, short: Callable[[str], str]) -> Iterator[tuple[str, str]]:

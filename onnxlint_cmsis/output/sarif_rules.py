@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sarif_om as om
 
-from onnxlint_cmsis.output.project import rule_page
+from onnxlint_cmsis.output.project import DOCUMENTATION, rule_page
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.checks.rule import Rule
@@ -47,7 +47,7 @@ def _descriptor(rule: Rule) -> Any:
         name="".join(word.capitalize() for word in rule.name.split("-")),
         short_description=om.MultiformatMessageString(text=rule.summary),
         full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
-        help=om.MultiformatMessageString(text=text, markdown=text),
+        help=om.MultiformatMessageString(text=text, markdown=text.replace("](../", f"]({DOCUMENTATION}/")),
         help_uri=rule_page(rule.code),
         default_configuration=om.ReportingConfiguration(level=level),
         properties={

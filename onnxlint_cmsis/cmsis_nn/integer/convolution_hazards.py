@@ -27,9 +27,10 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, 
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, RETRAIN, Origin, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Origin, kernel_at
 from onnxlint_cmsis.cmsis_nn.terms import Term, minimum, named, round_up
 from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _CONVOLVE_S8 = "arm_convolve_s8"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8", "transpose_conv_s8")

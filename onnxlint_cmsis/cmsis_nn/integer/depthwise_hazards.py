@@ -27,10 +27,11 @@ from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, 
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.integer.depthwise import FROM_4_1
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, RETRAIN, Origin, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Origin, kernel_at
 from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, named
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 _FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"

@@ -21,8 +21,9 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, at_most, equal, greater, not_, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, RETRAIN, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, kernel_at
 from onnxlint_cmsis.cmsis_nn.terms import Term, maximum, named
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _S8, _S4 = "arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8")

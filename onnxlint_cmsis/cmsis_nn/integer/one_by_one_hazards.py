@@ -6,7 +6,8 @@ from onnxlint_cmsis.cmsis_nn.arguments import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTE
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import kernel_at
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _NO_PAD_AFTER = f"Let the runtime pad in a separate layer. A padding of 0 after works, too, but {RETRAIN}."
 

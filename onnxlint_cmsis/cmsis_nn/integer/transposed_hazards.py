@@ -17,8 +17,9 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.integer.transposed import WRAPPER
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN, kernel_at
+from onnxlint_cmsis.cmsis_nn.rows import kernel_at
 from onnxlint_cmsis.cmsis_nn.terms import maximum, named
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _KERNEL = "arm_transpose_conv_s8"
 

@@ -22,8 +22,9 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, equal, greater
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, RETRAIN, Origin
+from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Origin
 from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.ground.words import RETRAIN
 
 _FROM_6 = ("6.0.0", "7.0.0", "main")
 _POOLING = "Source/PoolingFunctions/"

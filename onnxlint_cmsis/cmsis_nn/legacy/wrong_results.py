@@ -33,9 +33,10 @@ from onnxlint_cmsis.cmsis_nn.legacy.fault_rows import (
     in_old_plain,
 )
 from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
-from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, RETRAIN, Origin
+from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, Origin
 from onnxlint_cmsis.cmsis_nn.terms import Term
 from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.ground.words import RETRAIN
 
 LARGEST_U16 = 0xFFFF
 _INDEX = 128
