@@ -191,6 +191,14 @@ _NO_REMEDY = {
 """What to do about a finding whose rule names no remedy."""
 
 
+_COUNTS = {
+    "input_dims.c": "{} input channels",
+    "output_dims.c": "{} output channels",
+    "ch_mult": "{} output channels for each input channel",
+}
+"""What CMSIS-NN's names of counts mean to whoever trains."""
+
+
 def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     """The remedy, and that a fix applies it; where there is none, that there is nothing to do."""
     remedy = finding.mending(brief=brief)
@@ -198,7 +206,8 @@ def what_to_do(finding: Finding, *, brief: bool = False) -> str:
         return remedy or _NO_REMEDY[finding.effect].format(code=finding.code)
     if finding.locked:
         return "nothing: the channel count may not change."
-    return f"train it with {finding.resize.variable} {finding.resize.want}, or leave it as it is."
+    count = _COUNTS.get(finding.resize.variable, "{} in " + finding.resize.variable).format(finding.resize.want)
+    return f"train it with {count}, or leave it as it is."
 
 
 def explanation(finding: Finding, short: Callable[[str], str]) -> Iterator[tuple[str, str]]:

@@ -41,13 +41,13 @@ def descriptors() -> list[Any]:
 
 def _descriptor(rule: Rule) -> Any:
     level = rule.level.name.lower()
-    text = rule.explanation
+    text = rule.explanation.replace("](../", f"]({DOCUMENTATION}/")
     return om.ReportingDescriptor(
         id=rule.code,
         name="".join(word.capitalize() for word in rule.name.split("-")),
         short_description=om.MultiformatMessageString(text=rule.summary),
         full_description=om.MultiformatMessageString(text=_first_paragraphs(text)),
-        help=om.MultiformatMessageString(text=text, markdown=text.replace("](../", f"]({DOCUMENTATION}/")),
+        help=om.MultiformatMessageString(text=text, markdown=text),
         help_uri=rule_page(rule.code),
         default_configuration=om.ReportingConfiguration(level=level),
         properties={

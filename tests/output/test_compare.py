@@ -208,7 +208,7 @@ def test_run_tells_what_outputs_are_where_no_certificate_does(
     for after in versions:
         code, out, _ = compare(capsys, "--run", "times.onnx", after)
         assert code == 0
-        outputs = " ".join(out.split()).partition("outputs: ")[2].partition(" findings (")[0]
+        outputs = " ".join(out.split()).partition("outputs: ")[2].partition(" findings: ")[0]
         lines.append(f"{after}: {outputs}")
     told(lines)
     _, out, _ = compare(capsys, "--run", "--output-format", "json", "times.onnx", "none.onnx")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -124,6 +125,8 @@ def test_rules_are_those_of_the_table_in_full(run):
         assert rule["shortDescription"]["text"] == row.summary
         assert 0 < len(rule["fullDescription"]["text"]) <= 1024
         assert rule["help"]["text"] == rule["help"]["markdown"]
+        links = re.findall(r"\]\(([^)]*)\)", rule["help"]["markdown"])
+        assert all(link.startswith("https://") for link in links)
         assert rule["help"]["text"]
         assert rule["defaultConfiguration"]["level"] == row.level.name.lower()
         assert rule["properties"]["problem.severity"] in ("error", "warning", "recommendation")

@@ -107,36 +107,24 @@ def test_a_finding_is_two_parts_unless_asked_to_explain():
     assert "Present since 1.0." in render("full", a_run([finding], explain=True, quiet=True))
 
 
-@pytest.mark.parametrize("color", [False, True])
-def test_what_to_do_ends_the_line_before_it_where_that_has_room(color):
-    brief = "Conv 'a': wrong."  # ends in column 31; ` do: ` takes five
-    texts = ("Do it.", "x" * 44, "x" * 45)
-    first, last, over = (
-        re.sub(r"\x1b\[[0-9;]*m", "", render("full", a_run([finding], quiet=True, width=80, color=color))).splitlines()[
-            1:
-        ]
-        for finding in (replace(wrong_result(), message=brief, remedy=text) for text in texts)
-    )
-    assert first == [f"  CNN302 error {brief} do: Do it."]
-    assert [len(line) for line in last] == [80]
-    assert over == [f"  CNN302 error {brief}", f"    do: {texts[2]}"]
-
-
-@pytest.mark.parametrize("color", [False, True])
-def test_what_to_do_goes_on_behind_the_message_where_that_takes_fewer_lines(color):
-    texts = "word " * 12 + "end.", "Do this, and that."
-    finding = replace(wrong_result(), message=f"Conv 'a': {texts[0]}", remedy=f"{texts[1]} {texts[0]}")
-    text = render("full", a_run([finding], quiet=True, width=80, color=color))
-    assert ("\x1b[1mdo:\x1b[0m" in text) is color
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()[1:]
-    assert [line.strip().startswith("do ") for line in lines] == [False] * len(lines)
-    assert " ".join(" ".join(lines).split()).endswith(f"Conv 'a': {texts[0]} do: {texts[1]} {texts[0]}")
-
-
-@pytest.mark.parametrize("more", [{"width": 0}, {"width": 80, "explain": True}])
-def test_what_to_do_stands_alone_in_lines_without_end_and_in_explanations(more):
+@pytest.mark.parametrize("more", [{"width": 0}, {"width": 80}, {"width": 80, "explain": True}])
+def test_what_to_do_stands_in_a_line_of_its_own(more):
     text = render("full", a_run([replace(wrong_result(), remedy="Do it.")], quiet=True, **more))
     assert text.splitlines()[2].split() == ["do:", "Do", "it."]
+
+
+def test_a_file_below_a_table_says_once_which_library_it_is_judged_for():
+    """CPUs stand behind a finding where it does not hold on all of its file."""
+    ours, theirs = (f"cortex-m{number}, CMSIS-NN {release}, gcc" for number, release in ((4, "7.0.0"), (4, "main")))
+    wide = f"cortex-m55, {theirs.partition(', ')[2]}"
+    first = replace(wrong_result(), targets=(ours,))
+    second, third = (replace(wrong_result(node=node), targets=labels) for node, labels in (("b", (wide,)), ("c", ())))
+    verdicts = [tuple(TargetVerdict(label, "STOPS") for label in labels) for labels in ((ours,), (theirs, wide))]
+    files = result("a.onnx", first, verdicts=verdicts[0]), result("b.tflite", second, third, verdicts=verdicts[1])
+    text = render("full", a_run(*files, width=0)._replace(targets=(ours, theirs, wide)))
+    heads = [line for line in text.splitlines() if line.startswith(("a.onnx (", "b.tflite ("))]
+    assert heads == ["a.onnx (CMSIS-NN 7.0.0, gcc)", "b.tflite (CMSIS-NN main, gcc)"]
+    assert re.findall(r"\[on .*?\]", text) == ["[on cortex-m55]"]
 
 
 @pytest.mark.parametrize("effect", Effect)

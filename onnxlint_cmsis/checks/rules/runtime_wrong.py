@@ -27,7 +27,8 @@ CAUSES = (
     RuleCause(
         "kernel",
         "The kernel does something else than the operator says.",
-        "Write it with another operator, or use another revision.",
+        "Nothing mends it in this file: build the network without the operator, or with a revision that computes it "
+        "rightly (--runtime NAME@VERSION judges one).",
         f"{K}cmsis_nn/batch_matmul.cc:124",
         Example(quantized_layer("c = MatMul(a, a)", "1, 3, 3"), "--runtime tflm@2024-10"),
         Example(quantized_layer("c = MatMul(a, a)", "1, 3, 3"), "--runtime tflm@2024-12"),

@@ -17,31 +17,46 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
 
 
-class Figure(NamedTuple):
-    """One figure of the summary."""
+class FigureValue(NamedTuple):
+    """A figure on some targets."""
 
-    label: str
-    """What it is."""
     cpus: str
     """Targets; empty where it is the same on all."""
     value: str
     """The figure."""
     note: str
-    """What else to know about it."""
+    """What else to know about it; empty where the next value has the same note."""
+
+
+class Figure(NamedTuple):
+    """One figure of the summary."""
+
+    label: str
+    """What it is."""
+    values: tuple[FigureValue, ...]
+    """Its values, equal ones of several targets once."""
 
 
 def figures(summary: FileSummary) -> tuple[Figure, ...]:
-    """Every figure, equal ones of several targets once."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    """Every figure once."""
+    groups: dict[str, dict[tuple[str, str], list[str]]] = {}
     for target in summary.targets:
-        for figure in _figures(summary, target):
-            groups.setdefault(figure, []).append(cpu_of(target.target))
-    labels = {label: number for number, (label, _, _) in reversed([*enumerate(groups)])}
+        for label, value, note in _figures(summary, target):
+            groups.setdefault(label, {}).setdefault((value, note), []).append(cpu_of(target.target))
     every = len(summary.targets)
-    return tuple(
-        Figure(label, "" if len(cpus) == every else ", ".join(cpus), value, note)
-        for (label, value, note), cpus in sorted(groups.items(), key=lambda group: labels[group[0][0]])
-    )
+    rows = []
+    for label, values in groups.items():
+        following = [note for _, note in [*values][1:]] + [""]
+        rows.append(
+            Figure(
+                label,
+                tuple(
+                    FigureValue("" if len(cpus) == every else ", ".join(cpus), value, "" if note == after else note)
+                    for ((value, note), cpus), after in zip(values.items(), following, strict=True)
+                ),
+            )
+        )
+    return tuple(rows)
 
 
 def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str, str, str]]:
