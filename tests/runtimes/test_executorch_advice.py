@@ -88,8 +88,8 @@ def test_a_view_of_an_image_without_a_call_is_wrong_where_elements_would_move(
     result = writer.tensor("float32", sizes)
     scale = (0.5, 3, -128, 127, 1)
     writer.outputs.append(writer.call("cortex_m::dequantize_per_tensor.out", (view,), *scale, out=result))
-    found = linted(writer.data(), "m.pte", targets=["cortex-m4"]).findings
-    remedies = [finding.remedy for finding in found if finding.code == "CNN402"]
+    findings = linted(writer.data(), "m.pte", targets=["cortex-m4"]).findings
+    remedies = [finding.remedy for finding in findings if finding.code == "CNN402"]
     assert [remedy.split(":")[0] for remedy in remedies] == [
         "Call .contiguous() in front of the reshape or view"
     ] * wrong
