@@ -20,6 +20,7 @@ CHAINS: dict[str, tuple[tuple[Layer, ...], tuple[int, int], tuple[int, ...]]] = 
     "dilation": ((Layer("DEPTHWISE_CONV_2D", 3, dilation=2), Layer("CONV_2D", 5, (5, 1))), (15, 6), (7, 15)),
     "valid": ((Layer("CONV_2D", 4, padding="VALID"), Layer("CONV_2D", 4, (1, 1), 2)), (14, 8), (2, 6)),
     "stride over rows that nothing reads": ((Layer("CONV_2D", 4, (1, 1), 3), Layer("CONV_2D", 2)), (16, 9), (2, 6)),
+    "one column that is padded": ((Layer("CONV_2D", 4), Layer("DEPTHWISE_CONV_2D", 4, (3, 5))), (20, 1), (9, 20)),
     "one column": ((Layer("CONV_2D", 4, (5, 1)), Layer("DEPTHWISE_CONV_2D", 4, (3, 1))), (20, 1), (9, 20)),
     "largest": ((Layer("CONV_2D", 4), Layer("MAX_POOL_2D", 4, (2, 2), 2, padding="VALID")), (12, 8), (3, 6)),
     "average": ((Layer("CONV_2D", 4), Layer("AVERAGE_POOL_2D", 4, (3, 2), 2, padding="VALID")), (13, 8), (3, 6)),

@@ -129,7 +129,7 @@ READ_BY_THE_CHECKER = {
 }  # fmt: skip
 """What `certificate.py` trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
 CHECKER = ("analysis/certificate.py", "analysis/lane_numbers.py")
-MOST_LINES_OF_THE_CHECKER = 960
+MOST_LINES_OF_THE_CHECKER = 970
 """Lines of code, without docstrings, comments, blanks and imports: a reader checks them in an afternoon."""
 
 

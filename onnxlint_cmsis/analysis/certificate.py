@@ -1088,20 +1088,33 @@ def padded(model: Model, node: Node) -> Lanes:
     if (value.scale and filled.real.any()) or abs(fill) >= 2**53:  # bounds are kept as float64
         raise NotCoveredError("it pads with another number than 0")
     filler, rank = int(table.constants(np.array(fill))), len(value.shape)
+    axes: Sequence[int] = value.plane
     if rank > 2:
-        across = model.across(rank)
-        value = model.over(value, [axis - 1 for axis in across] if node.domain == TFLITE else across)
-    around = [(0, 0) if axis in value.plane else amount for axis, amount in enumerate(amounts)]
+        axes = [axis - (node.domain == TFLITE) for axis in model.across(rank)]
+        value = model.over(value, axes)
+    around = [(0, 0) if axis in axes else amount for axis, amount in enumerate(amounts)]
     shape = tuple(size + sum(amount) for size, amount in zip(value.shape, amounts, strict=True))
-    key = [tuple(part[axis] for axis in value.plane) for part in (value.shape, [a for a, _ in amounts], shape)]
+    key = [tuple(part[axis] for axis in axes) for part in (value.shape, [a for a, _ in amounts], shape)]
 
     ids = value.ids.copy()
     lanes = ids[others := ids != filler]
     if key[0] != key[2]:
         ends = np.minimum(table.low[lanes], fill), np.maximum(table.high[lanes], fill)
-        ids[others] = table.numbers(table.name("pad", *key, fill), lanes, 0, *ends)
+        pads = np.array([pad_around(table, lane, key, fill) for lane in lanes.tolist()], np.int64).reshape(-1, 2)
+        ids[others] = table.numbers(pads[:, 0], pads[:, 1], 0, *ends)
     table.look([size + sum(amount) for size, amount in zip(ids.shape, around, strict=True)])
-    return model.finished(node, value._replace(ids=np.pad(ids, around, constant_values=filler), shape=shape))
+    plane = tuple(axis for axis in axes if shape[axis] > 1)
+    ids = np.pad(ids, around, constant_values=filler)
+    return model.finished(node, value._replace(ids=ids, shape=shape, plane=plane))
+
+
+def pad_around(table: Numbers, lane: int, key: Sequence[tuple[int, ...]], fill: int) -> tuple[int, int]:
+    """The name of a lane with places of one number around it, and the lane inside: pads around pads are one pad."""
+    (sizes, before, outer), (kind, *told) = key, table.told[table.rows[lane, 0]]
+    if kind == "pad" and told[2:] == [sizes, fill]:
+        sizes, lane = told[0], int(table.rows[lane, 1])
+        before = tuple(map(sum, zip(told[1], before, strict=True)))
+    return table.name("pad", sizes, before, outer, fill), lane
 
 
 Function = Callable[[Model, Node], "Value | list[Value]"]
