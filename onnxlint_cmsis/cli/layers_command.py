@@ -10,6 +10,7 @@ from onnxlint_cmsis.cli.analysed_file import analysed, verdict_head
 from onnxlint_cmsis.cli.discovery import STDIN, models_of, standard_input
 from onnxlint_cmsis.cli.layers_by_type import side_by_side_text
 from onnxlint_cmsis.cli.layers_text import layers_text
+from onnxlint_cmsis.cli.measured_log import measured_by
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_color, add_form, add_full_names
 from onnxlint_cmsis.cli.terminal import columns, wants_color
@@ -24,7 +25,6 @@ from onnxlint_cmsis.output.wrapping import wrapped
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.layer_totals import Total
-    from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.output.layers import LayersReport
 
@@ -44,9 +44,6 @@ KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
     "clock", "weights-in", "arena-in", "board", "ram", "flash",
 )  # fmt: skip
-FORMS = (
-    "that of TensorFlow Lite Micro's MicroProfiler, ExecuTorch's Inspector, heliaPROFILER, ST Edge AI, EEMBC or Zephyr"
-)
 EXACT = ("arena_used", "arena_needed", "arena_to_write", "time")
 """Keys of a total that are left out where nothing is known."""
 MEANING = "predicted instructions retired, not cycles; null where unknown"
@@ -95,7 +92,7 @@ def run(argv: list[str]) -> int:
             if args.form == "text":
                 heads[file] = heads[file].removesuffix("\n")
                 heads[file] += verdict_head(model, of_file, given, full_names=full, color=color)
-    measured = _measured(args.measured, [*reports[0][1].values()] if len(reports) == 1 else [])
+    measured = measured_by(args.measured, [*reports[0][1].values()] if len(reports) == 1 else [])
     fitted = timing_text(args.write_timing, args.measured, model, measured)
     if args.form == "c":
         if len(reports) > 1:
@@ -117,34 +114,6 @@ def run(argv: list[str]) -> int:
             texts[0] = f"{texts[0]}\n{measured_text(measured, args.measured, names, width)}{wrapped(fitted, width)}\n"
         sys.stdout.write("\n".join(f"{heads[file]}{text}" for file, text in zip(files, texts, strict=True)))
     return 0
-
-
-LOG = 2**26
-"""Bytes of the largest log that is read."""
-
-
-def _measured(path: str, reports: list[LayersReport]) -> MeasuredModel | None:
-    """What a log measured of the layers on the only target; None where there is no log. Raises UsageError."""
-    if not path:
-        return None
-    from onnxlint_cmsis.analysis.measured_layers import measured_model
-    from onnxlint_cmsis.ground.files import NotReadError, read_regular
-    from onnxlint_cmsis.images.profiles import read_profile
-
-    targets = {layer.target for report in reports for layer in report.layers}
-    if len(reports) != 1 or len(targets) > 1:
-        raise UsageError("--measured is for one model, one data type and one CPU: name one FILE and one --target")
-    try:
-        text = read_regular(path, LOG).decode("utf-8", "replace")
-    except NotReadError as error:
-        raise UsageError(f"--measured: {path} {error.strerror}") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"--measured: {path}: {reason}") from None
-    profile = read_profile(text)
-    if profile is None:
-        raise UsageError(f"--measured: {path}: no profiler's output is in it; allowed is {FORMS}")
-    return measured_model(reports[0].layers, profile)
 
 
 def _shown(path: str, by_type: Mapping[str, LayersReport]) -> dict[str, object]:

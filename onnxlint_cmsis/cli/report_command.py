@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.discovery import models_of
+from onnxlint_cmsis.cli.measured_log import measured_by
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
@@ -40,6 +41,8 @@ def make_parser() -> CommandParser:
     add("files", nargs="+", metavar="FILE", help="Model file, or COMMIT:PATH of git.")
     text = "The version before, shown side by side: a file, or COMMIT:PATH of git."
     add("--against", metavar="OTHER", default="", help=text)
+    text = "Log of a profiler of this model: what was measured beside each layer, and what is wrong with the build."
+    add("--measured", default="", metavar="LOG", help=text)
     add_keys(parser, KEYS)
     add = parser.output.add_argument
     text = "File to write, or the folder for several."
@@ -57,6 +60,8 @@ def run(argv: list[str]) -> int:
     args.files = [model for file in args.files for model in models_of(file)]
     if args.against and len(args.files) > 1:
         raise UsageError("--against shows two versions of one model: name one FILE")
+    if args.measured and (len(args.files) > 1 or args.overlay):
+        raise UsageError("--measured is for the page of one model: name one FILE, and no --overlay")
     if args.against and args.overlay:
         raise UsageError("--overlay shows one version of a model: leave out --against")
     outputs = _outputs(args)
@@ -65,7 +70,7 @@ def run(argv: list[str]) -> int:
         if os.path.realpath(output) in models:
             raise UsageError(f"-o {output} is one of the models: name another file")
     settings = configuration(args)
-    texts = [_overlay(file, settings) if args.overlay else _page(file, args.against, settings) for file in args.files]
+    texts = [_overlay(file, settings) if args.overlay else _page(file, args, settings) for file in args.files]
     for output, text in zip(outputs, texts, strict=True):
         try:
             if output != Path(args.output_file):
@@ -102,13 +107,14 @@ def report_input(given: Version, configured: Configuration) -> ReportInput:
     return ReportInput(version, model, tuple(map(model.execution.memory, model.settings.targets)))
 
 
-def _page(file: str, against: str, settings: Configuration) -> str:
+def _page(file: str, args: argparse.Namespace, settings: Configuration) -> str:
     from onnxlint_cmsis.output.html.page import render_page, require_jinja2
 
     require_jinja2()
-    with opened(file, *filter(None, (against,))) as versions:
+    with opened(file, *filter(None, (args.against,))) as versions:
         given, *before = (report_input(version, settings) for version in versions)
-        return render_page(given, *before)
+        measured = measured_by(args.measured, [given.version.layers])
+        return render_page(given, *before, measured=measured)
 
 
 def _overlay(file: str, settings: Configuration) -> str:

@@ -12,9 +12,9 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image
 
 MOST_UNITS = 20_000
-MOST_ATTRIBUTES = 1_000_000
-"""Attributes in descriptions of entries that are read."""
-MOST_ENTRIES = 1_000_000
+MOST_ATTRIBUTES = 300_000
+"""Descriptions of entries, and attributes in them, that are read."""
+MOST_ENTRIES = 400_000
 """Entries that are read in search of a structure."""
 LONGEST_TEXT = 4096
 """Bytes of a name or of the options of a compiler."""
@@ -111,6 +111,7 @@ class _Reader:
         data = self._abbreviations
         while True:
             code, position = _uleb(data, position)
+            self._spend()
             if not code:
                 return
             tag, position = _uleb(data, position)
@@ -124,13 +125,16 @@ class _Reader:
                 if not attribute and not form:
                     break
                 attributes.append((attribute, form, value))
-                self._left -= 1
-                if self._left < 0:
-                    raise _DamagedError
+                self._spend()
             sizes = [self._size(form) for _, form, _ in attributes]
             plain = tag != STRUCTURE and not any(attribute == SIBLING for attribute, _, _ in attributes)
             size = sum(filter(None, sizes)) if plain and None not in sizes else None
             yield code, _Entry(tag, children, tuple(attributes), size)
+
+    def _spend(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _DamagedError
 
     def _size(self, form: int) -> int | None:
         if form == ADDRESS or (form == REFERENCE and self._version == 2):

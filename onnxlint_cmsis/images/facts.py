@@ -142,7 +142,7 @@ def _runtime(build: Build) -> Iterator[Fact]:
         yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{runtime.kernel_file}'")
     if build.tensor_sizes:
         told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
-        yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], "; ".join(told), SURE, "DWARF: TfLiteTensor")
+        yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], and_more(told, SHOWN), SURE, "DWARF: TfLiteTensor")
     yield from _operators(runtime)
 
 

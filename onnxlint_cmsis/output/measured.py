@@ -32,12 +32,9 @@ def measured_fields(measured: MeasuredModel, path: str) -> dict[str, object]:
     }
 
 
-def measured_text(measured: MeasuredModel, path: str, names: Mapping[str, str], width: int) -> str:
-    """The same as a table, with what the numbers tell below."""
-    profile = measured.profile
-    runs = f", median of {measured.runs} runs" if measured.runs > 1 else ""
-    head = wrapped(f"Measured: {path} ({profile.form}; {profile.unit}{runs})", width)
-    rows = [
+def measured_cells(measured: MeasuredModel, names: Mapping[str, str]) -> list[list[str]]:
+    """A row of HEAD for each operator."""
+    return [
         [
             names.get(row.report.node, row.report.node),
             kernel_of(row.report),
@@ -47,8 +44,21 @@ def measured_text(measured: MeasuredModel, path: str, names: Mapping[str, str], 
         ]
         for row in measured.layers
     ]
+
+
+def measured_words(measured: MeasuredModel) -> list[str]:
+    """What stands under the rows: their meaning, the total where there are none, and what the numbers tell."""
+    profile = measured.profile
+    total = [f"Total: {profile.total:,.6g} {profile.unit}."] if profile.total and not measured.layers else []
+    return [*total, *([FACTOR] if measured.layers else []), *measured.remarks]
+
+
+def measured_text(measured: MeasuredModel, path: str, names: Mapping[str, str], width: int) -> str:
+    """The same as a table, with what the numbers tell below."""
+    profile = measured.profile
+    runs = f", median of {measured.runs} runs" if measured.runs > 1 else ""
+    head = wrapped(f"Measured: {path} ({profile.form}; {profile.unit}{runs})", width)
+    rows = measured_cells(measured, names)
     table = fitted(HEAD, rows, RIGHT, TableFit(width, {"layer": 10, "kernel": 17})) if rows else ""
-    told = [*([FACTOR] if rows else []), *measured.remarks]
-    if not rows and profile.total:
-        told.insert(0, f"Total: {profile.total:,.6g} {profile.unit}.")
-    return "\n".join(filter(None, [head, table.rstrip("\n"), *(wrapped(line, width) for line in told)])) + "\n"
+    told = [wrapped(line, width) for line in measured_words(measured)]
+    return "\n".join(filter(None, [head, table.rstrip("\n"), *told])) + "\n"

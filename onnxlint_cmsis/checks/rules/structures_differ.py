@@ -39,5 +39,5 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     if isinstance(build, LibraryBuild) or not build.tensor_sizes:
         return
     told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
-    text = f"TfLiteTensor has {', '.join(told)}: what one file writes the other reads elsewhere."
+    text = f"TfLiteTensor has {and_more(told, SHOWN)}: what one file writes the other reads elsewhere."
     yield subject.say(text, "Define TF_LITE_STATIC_MEMORY for every file (-DTF_LITE_STATIC_MEMORY).")

@@ -28,6 +28,7 @@ from onnxlint_cmsis.output.html.memory_map import memory_svg
 from onnxlint_cmsis.output.html.rails import class_words, rail_svg, rail_width, ways
 from onnxlint_cmsis.output.html.report_input import MOST
 from onnxlint_cmsis.output.layer_words import sizes_text
+from onnxlint_cmsis.output.measured import measured_cells, measured_words
 from onnxlint_cmsis.output.plain import markup
 from onnxlint_cmsis.output.shown_names import in_short
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
+    from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
     from onnxlint_cmsis.output.html.report_input import ReportInput
     from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
@@ -51,8 +53,10 @@ NAMED = 6
 """Layers that the table of classes names; the drawing shows all."""
 
 
-def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
-    """The page of a model; `against` is the version before. Raises UsageError without jinja2."""
+def render_page(
+    given: ReportInput, against: ReportInput | None = None, *, measured: MeasuredModel | None = None
+) -> str:
+    """The page of a model with what was measured; `against` is the version before. Raises UsageError without jinja2."""
     require_jinja2()
     environment = _environment()
     from markupsafe import Markup
@@ -86,6 +90,9 @@ def render_page(given: ReportInput, against: ReportInput | None = None) -> str:
         boundary=given.version.layers.boundary,
         figures=figures(result.summary),
         layers=table,
+        measured=measured,
+        measured_cells=measured_cells(measured, names) if measured else [],
+        measured_words=measured_words(measured) if measured else [],
         desktop=_desktop(given.model),
         desktop_title=HOSTS,
         maps=[entry for version, when in versions for entry in _maps(version, when if against else "")],
