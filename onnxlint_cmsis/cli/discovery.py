@@ -120,6 +120,11 @@ def _is_folder(path: str) -> bool:
         return False
 
 
+def images_in(folder: str) -> list[str]:
+    """Firmware with symbols in a folder, which no search takes: every build makes it anew."""
+    return sorted(str(path) for path in Path(folder).iterdir() if path.suffix.lower() in (".elf", ".axf"))
+
+
 def _mistaken(folder: str) -> list[str]:
     """The folder itself where it has the name of a model, none elsewhere."""
     name = os.path.normpath(folder)

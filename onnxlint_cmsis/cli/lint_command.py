@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.conclusion import RunOutcome, conclude, exit_code
-from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, standard_input
+from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, images_in, standard_input
 from onnxlint_cmsis.cli.jobs import Job, Linted, lint_all
 from onnxlint_cmsis.cli.lint_options import make_parser
 from onnxlint_cmsis.cli.options import configuration
@@ -46,7 +46,8 @@ def run(argv: list[str]) -> int:
         ignored=ignored,
     )
     for folder in discovered.empty:
-        say(f"warning: no {ENDINGS} file in {folder}")
+        image = next((f"; to lint firmware, name its file: {name}" for name in images_in(folder)), "")
+        say(f"warning: no {ENDINGS} file in {folder}{image}")
     for folder in discovered.unreadable:
         say(f"error: {folder}")
     least = 2 if discovered.unreadable else 0

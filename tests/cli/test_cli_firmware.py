@@ -239,3 +239,9 @@ def test_fingerprints_of_an_image_stay_where_addresses_move(capsys: pytest.Captu
 def test_whole_program_optimization_may_leave_no_function_of_cmsis_nn(capsys: pytest.CaptureFixture[str]) -> None:
     assert "CNN702" in codes(_written(capsys, firmware(APPLICATION)))
     assert "CNN702" not in codes(_written(capsys, firmware(APPLICATION, local=True)))
+
+
+def test_a_folder_with_firmware_alone_is_told_to_name_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.bin").write_bytes(MODEL)
+    main(["--isolated", "."])
+    assert "to lint firmware, name its file: app.elf" in " ".join(capsys.readouterr().err.split())
