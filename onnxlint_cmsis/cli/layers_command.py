@@ -101,6 +101,7 @@ def run(argv: list[str]) -> int:
     elif args.form == "json":
         shown = [_shown(file, by_type) for file, by_type in reports]
         shown[0] |= {"measured": measured_fields(measured, args.measured)} if measured else {}
+        shown[0] |= {"timing": fitted} if fitted else {}
         sys.stdout.write(json_text(shown if len(shown) > 1 else shown[0]))
     else:
         texts = [

@@ -37,7 +37,11 @@ _ARDUINO = "https://github.com/arduino/docs-content/blob/main/content/hardware/0
 
 KNOWN_BOARDS = (
     KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, 64 * MHZ, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
+    KnownBoard("nucleo-f401re", "cortex-m4", 96 * KIB, 512 * KIB, 84 * MHZ, f"{_RIOT}boards/nucleo-f401re"),
     KnownBoard("nucleo-f439zi", "cortex-m4", 256 * KIB, 2 * MIB, 180 * MHZ, f"{_RIOT}boards/nucleo-f439zi"),
+    KnownBoard(
+        "nucleo-f446re", "cortex-m4", 128 * KIB, 512 * KIB, 180 * MHZ, f"{_RIOT}group__boards__nucleo-f446re.html"
+    ),
     KnownBoard("nucleo-l433rc", "cortex-m4", 64 * KIB, 256 * KIB, 80 * MHZ, f"{_RIOT}boards/nucleo-l433rc"),
     KnownBoard("nucleo-l452re", "cortex-m4", 160 * KIB, 512 * KIB, 0, f"{_RIOT}boards/nucleo-l452re"),
     KnownBoard("nucleo-l4r5zi", "cortex-m4", 640 * KIB, 2 * MIB, 120 * MHZ, f"{_RIOT}boards/nucleo-l4r5zi"),

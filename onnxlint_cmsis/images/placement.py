@@ -57,7 +57,6 @@ VENDOR_MEMORIES = (
     VendorMemory("cortex-m55", 0x0200_0000, 4 * MIB, "sram", "Alif Ensemble", _ALIF),
     VendorMemory("cortex-m55", 0x0800_0000, 2 * MIB + 512 * KIB, "sram", "Alif Ensemble", _ALIF),
     VendorMemory("cortex-m55", 0x8000_0000, 5 * MIB + 512 * KIB, "mram", "Alif Ensemble", _ALIF),
-    VendorMemory("cortex-m85", 0x0200_0000, 2 * MIB - 32 * KIB, "flash", "RA8D1, RA8M1", f"{_ZEPHYR}renesas/ra/ra8"),
     VendorMemory("cortex-m85", 0x2000_0000, 64 * KIB, "tcm", "RA8D1, RA8M1", f"{_ZEPHYR}renesas/ra/ra8"),
     VendorMemory("cortex-m85", 0x2200_0000, 896 * KIB, "sram", "RA8D1, RA8M1", f"{_ZEPHYR}renesas/ra/ra8"),
 )

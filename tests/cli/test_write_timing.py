@@ -78,6 +78,13 @@ def test_two_measurements_that_disagree_are_told(layers, tmp_path, told):
     assert json.loads((tmp_path / "board.json").read_text())["source"] == "other.onnx, log.csv"
 
 
+def test_json_has_what_the_text_says_of_the_timing(layers, tmp_path):
+    log(tmp_path, [2 * number for number in instructions(layers)])
+    options = ("net.onnx", "--measured", "log.csv", "--write-timing", "board.json", "--output-format", "json")
+    assert json.loads(layers(*options)[1])["timing"].startswith("Written: board.json. Other models on this board: ±")
+    assert "timing" not in json.loads(layers("net.onnx", "--output-format", "json")[1])
+
+
 def test_a_timing_of_another_cpu_says_nothing_of_the_log(layers, tmp_path):
     log(tmp_path, [2 * number for number in instructions(layers)])
     board = Calibration("cortex-m55", 1, 0, 0, 0, 0.1, "x")

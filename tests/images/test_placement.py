@@ -47,7 +47,7 @@ def memories(image, **values):
         (M55, "cortex-m55+nomve", {}, 0x8001_0000, ("mram", "tcm")),
         (M55, "cortex-m55", {}, 0x0200_4000, ("sram", "tcm")),
         (M55, "cortex-m55", {}, 0x6000_4000, ("unknown", "tcm")),
-        (M55, "cortex-m85", {}, 0x0200_8000, ("flash", "tcm")),
+        (M55, "cortex-m85", {}, 0x0200_8000, ("unknown", "tcm")),
     ],
 )
 def test_addresses_tell_the_memories_where_vendors_agree(core, cpu, symbols, at, told):
