@@ -176,7 +176,7 @@ def total_lines(total: Total) -> Iterator[str]:
         yield f"time: {total.time.text}"
         if shares := shares_text(total.time):
             yield "; ".join(
-                filter(None, (f"the time goes to: {shares}", saving_text(total.time, cpu_of(total.target))))
+                filter(None, (f"what takes the time: {shares}", saving_text(total.time, cpu_of(total.target))))
             )
 
 

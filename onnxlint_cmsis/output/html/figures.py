@@ -83,7 +83,7 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
     if target.time:
         yield "time", target.time.range, target.time.basis if target.time.milliseconds else ""
         if parts := shares_text(target.time):
-            yield "the time goes to", parts, saving_text(target.time, cpu_of(target.target))
+            yield "what takes the time", parts, saving_text(target.time, cpu_of(target.target))
     if target.arena_used is not None and target.arena_to_write is not None:
         yield "arena", f"{target.arena_to_write:,} bytes", f"the size to write; {target.arena_used:,} are used"
     elif summary.arena is None:

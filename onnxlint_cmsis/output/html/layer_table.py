@@ -99,6 +99,11 @@ class LayerTable(NamedTuple):
         return any(cell.instructions is None for row in self.rows for cell in row.cells)
 
     @property
+    def timed(self) -> bool:
+        """Whether the time of a layer is known."""
+        return any(cell.time for row in self.rows for cell in row.cells)
+
+    @property
     def legend(self) -> list[tuple[str, int, str]]:
         """Each kernel of known cost, the number of its colour, and its share in each column, `89.0 / 87.1 %`."""
         names = dict.fromkeys(kernel for column in self.columns for kernel in column.kernels)
