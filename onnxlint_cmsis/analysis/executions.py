@@ -16,7 +16,6 @@ from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.runtimes.execution import Execution, MemoryNeeds
-from onnxlint_cmsis.runtimes.runtime import TFLM
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 class Direct(Execution):
     """The application calls the functions of CMSIS-NN, and has the reference code."""
+
+    by_runtime = False
 
     basis = "the plan of the firmware check"
     """What the figures of an arena are."""
@@ -97,6 +98,8 @@ class Direct(Execution):
 class Converted(Direct):
     """A runtime calls the functions of CMSIS-NN, once the model is converted for it."""
 
+    by_runtime = True
+
     basis = "lower bound"
 
     def __init__(self, graph: Graph, settings: AnalysisSettings, scratch: Callable[[Target], dict[int, int]]) -> None:
@@ -136,7 +139,7 @@ class Converted(Direct):
     @cached_property
     def resolver(self) -> Resolver | None:
         """Operators of the layers that the application registers; None for another runtime than TFLM."""
-        if self._settings.runtime.name != TFLM:
+        if not self._settings.runtime.reads_tflite:
             return None
         from onnxlint_cmsis.runtimes.tflite_names import tflite_name
         from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of

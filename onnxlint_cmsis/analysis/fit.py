@@ -94,7 +94,7 @@ def _own_ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: Memory
         remedy,
         _location(model, step.node if step else -1),
         _beside(model, RAM_BESIDE),
-        least=bool(model.settings.runtime.judges),
+        least=model.execution.by_runtime,
     )
 
 
@@ -120,13 +120,13 @@ def _own_flash(model: ModelAnalysis, target: Target, room: MemoryRoom) -> FlashN
         tuple((label, size) for label, size, _ in layers),
         _location(model, layers[0][2] if layers else -1),
         _beside(model, FLASH_BESIDE),
-        least=bool(model.settings.runtime.judges) or open_sizes,
+        least=model.execution.by_runtime or open_sizes,
     )
 
 
 def _beside(model: ModelAnalysis, text: str) -> str:
-    runtime = model.settings.runtime
-    return f"{text} {CONVERTED.format(title=runtime.title)}" if runtime.judges else text
+    title = model.settings.runtime.title
+    return f"{text} {CONVERTED.format(title=title)}" if model.execution.by_runtime else text
 
 
 def _location(model: ModelAnalysis, index: int) -> Location:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:
     """Give a row for each way in which layers quantize the tensor."""
-    graph, judges, assume = model.graph, model.settings.runtime.judges, model.settings.assume
+    graph, converted, assume = model.graph, model.execution.by_runtime, model.settings.assume
     computed = any(record.verdict in (Outcome.CMSIS_NN, Outcome.REFERENCE) for record in _records_at(model, tensor))
-    if computed and not judges and tensor.name in model.layout.stored:
+    if computed and not converted and tensor.name in model.layout.stored:
         tensor = _in_memory(graph, tensor, model.layout.stored[tensor.name])
     assumed = computed and model.lowered.assumed and not quantized_model(graph)
     for numbers, node in _quantizations(graph, tensor):
         if numbers is not None:
-            yield _with_numbers(tensor, numbers, Conversion.CONVERTER if judges else Conversion.APPLICATION, node)
+            yield _with_numbers(tensor, numbers, Conversion.CONVERTER if converted else Conversion.APPLICATION, node)
         elif assumed and tensor.elem_type.startswith("float"):
             becomes = "int16" if assume in ("s16", "q15") else "int8"
             tensor = tensor._replace(elem_type=becomes)

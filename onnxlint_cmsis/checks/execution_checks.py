@@ -13,7 +13,6 @@ from onnxlint_cmsis.ground.findings import Content, Effect, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, Level, Target
 from onnxlint_cmsis.ground.words import RETRAIN
-from onnxlint_cmsis.runtimes.runtime import TFLM
 from onnxlint_cmsis.runtimes.status import status_text, status_use
 
 RETURNS_ERROR = "returns-error"
@@ -86,7 +85,7 @@ def _statement(subject: Subject, hazard: Hazard) -> Statement:
 
 def _effect(subject: Subject, hazard: Hazard) -> Effect | None:
     """Wrong values where the runtime never looks at a status; elsewhere what the rule says."""
-    if hazard.kind != RETURNS_ERROR or subject.model.settings.runtime.name != TFLM:
+    if hazard.kind != RETURNS_ERROR or not subject.model.settings.runtime.reads_tflite:
         return None
     use = status_use(subject.layer.call.entry)
     return Effect.WRONG if use is not None and use.unseen else None

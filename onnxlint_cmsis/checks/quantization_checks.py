@@ -98,7 +98,7 @@ def statements(
 ) -> Iterator[Statement]:
     """What is said of nodes with one reason; reference code is milder than no code, by its share of the work."""
     graph, decision, records = subject.model.graph, offence.decision, offence.records
-    consequence, judged = _consequence(subject, records[0]), subject.model.settings.runtime.judges
+    consequence, judged = _consequence(subject, records[0]), subject.model.execution.by_runtime
     share = share_of_macs(subject.model, records)
     facts: dict[str, str | int | float | bool] = {"verdict": decision.verdict.value, "cause": decision.cause.value}
     if share:

@@ -17,7 +17,7 @@ from onnxlint_cmsis.output.plain import counted, json_text
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
 from onnxlint_cmsis.output.wrapping import wrapped
-from onnxlint_cmsis.runtimes.runtime import AUTO, TFLM, runtime_notes
+from onnxlint_cmsis.runtimes.runtime import AUTO, runtime_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ def _headline(settings: Settings) -> str:
     runtime = settings.runtime
     if not runtime.judges:
         return "Activations as the firmware check lays them out; scratch lies beside them"
-    build = f" Its kernels are built for {settings.cmsis_nn_build}." if runtime.name == TFLM else ""
+    build = f" Its kernels are built for {settings.cmsis_nn_build}." if runtime.reads_tflite else ""
     return f"{runtime_notes(runtime)[0]}{build}"
 
 

@@ -117,7 +117,7 @@ class Judged(NamedTuple):
 
 def judge(graph: Graph, lowered: Lowered, runtime: Runtime) -> Judged:
     """Ask the runtime's conditions about every layer."""
-    commit = runtime.commit if runtime.name == TFLM else ""
+    commit = runtime.commit if runtime.reads_tflite else ""
     unreleased = runtime.unreleased if runtime.brings else ()
     layers = tuple(_layer(LayerFacts(graph, record, commit, unreleased), runtime) for record in lowered.records)
     decided = [(layer.record.node.index, layer, layer.row) for layer in layers if layer.row]
@@ -145,7 +145,7 @@ def _layer(facts: LayerFacts, runtime: Runtime) -> JudgedLayer:
     if judged.verdict is Outcome.CMSIS_NN:
         first = {isa: row for row in reversed(rows) for isa in row.isas}
         judged = judged._replace(cores=tuple(row for row in rows if row in first.values()))
-    return _padded(judged) if runtime.name == TFLM else judged
+    return _padded(judged) if runtime.reads_tflite else judged
 
 
 def _beside(record: LoweredLayer, reason: str, by: Outcome) -> LoweredLayer:
@@ -197,14 +197,14 @@ def remarks(
             level=_level(row, nodes, work),
             source=row.source if runtime.ran else f"{row.source}, read at {runtime.commit}, not run",
             causes=row.causes,
-            converter=runtime.name == TFLM and not row.sure,
+            converter=runtime.reads_tflite and not row.sure,
             sure=_is_sure(row, runtime),
         )
         for (op, row, reason), nodes in groups.items()
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
     calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
-    return (*judged, *(padding_remarks(graph.path, padded, calls) if runtime.name == TFLM else ()))
+    return (*judged, *(padding_remarks(graph.path, padded, calls) if runtime.reads_tflite else ()))
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:

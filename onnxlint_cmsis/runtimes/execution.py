@@ -43,6 +43,8 @@ class Execution(ABC):
 
     reads_file = False
     """Whether the runtime reads the file as it is, so that its operators and its arena are known to the byte."""
+    by_runtime = True
+    """Whether a runtime stands between the model and CMSIS-NN."""
     by_application = False
     """Whether the application lays tensors out and has the reference code."""
 

@@ -55,6 +55,11 @@ class Runtime(NamedTuple):
         return self.name not in (DIRECT.name, AUTO)
 
     @property
+    def reads_tflite(self) -> bool:
+        """Whether TensorFlow Lite's converter writes what it reads: padding that is not SAME becomes a PAD there."""
+        return self.name == TFLM
+
+    @property
     def label(self) -> str:
         """`tflm@90b983c2`, or the name alone."""
         return f"{self.name}@{self.commit[:8]}" if self.commit else self.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.ground.types import Function, KernelCall, Pair
 from onnxlint_cmsis.model.windows import halves, reach, same_padding
-from onnxlint_cmsis.runtimes.runtime import TFLM, Runtime
+from onnxlint_cmsis.runtimes.runtime import Runtime
 
 PADDED = (Function.CONVOLVE, Function.DEPTHWISE, Function.MAX_POOL)
 """Functions of layers in front of which a PAD can stand for their padding."""
@@ -19,7 +19,7 @@ def becomes_pad(call: KernelCall) -> bool:
 
 def handed_over(call: KernelCall, runtime: Runtime) -> KernelCall | None:
     """A call as a runtime makes it, behind a PAD where padding asks for one; None where it cannot express it."""
-    if runtime.name != TFLM:
+    if not runtime.reads_tflite:
         return call
     return behind_pad(call) if becomes_pad(call) else call if expressible(call) else None
 

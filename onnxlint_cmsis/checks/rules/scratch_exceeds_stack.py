@@ -41,7 +41,7 @@ def run(subject: Subject) -> Iterator[Statement]:
     needed = taken.scratch
     rooms = dict(zip(settings.targets, settings.rooms, strict=False))
     stack = rooms[subject.target].stack if subject.target in rooms else None
-    if settings.runtime.judges or stack is None or needed <= stack:
+    if subject.model.execution.by_runtime or stack is None or needed <= stack:
         return
     text = f"{taken.effective} takes {needed:,} bytes of scratch; the stack has {stack:,} for it."
     said = replace(subject.say(text), properties={"needed": needed, "room": stack}, group="scratch")

@@ -50,7 +50,7 @@ FUSE = (
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each node, where the application calls CMSIS-NN: other runtimes' converters fold."""
     model = subject.model
-    if model.settings.runtime.judges or model.settings.assume in (*LEGACY.types, *FLOAT.types):
+    if model.execution.by_runtime or model.settings.assume in (*LEGACY.types, *FLOAT.types):
         return
     for layer, _, node in unfolded(model.graph):
         normalizes = canonical(node) == NORMALIZATION

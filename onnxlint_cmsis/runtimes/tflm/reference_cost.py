@@ -18,7 +18,6 @@ from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.outcome import Outcome
-from onnxlint_cmsis.runtimes.runtime import TFLM
 from onnxlint_cmsis.runtimes.tflite_names import tflite_name
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.reference_turns import ReferenceCall, turns_of
@@ -189,7 +188,7 @@ def layer_range(graph: Graph, layer: JudgedLayer, target: Target, runtime: Runti
     record = layer.record
     first = record.inputs[0] if record.inputs else None
     op = tflite_name(record)
-    if runtime.name != TFLM or layer.verdict is not Outcome.REFERENCE or first is None:
+    if not runtime.reads_tflite or layer.verdict is not Outcome.REFERENCE or first is None:
         return None
     kind = f"int{first.bits}"
     if op not in SHAPES_DECIDE or f"{op} {kind}" not in instruction_table()["kernels"]:
