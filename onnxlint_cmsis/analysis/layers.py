@@ -134,7 +134,7 @@ def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
             for operator, target in zip(group, targets, strict=True)
         )
     rows = [(copy.node.index, [_copy(model, copy, target) for target in targets]) for copy in model.copies]
-    rows += [(index, [_layer(model, record, target) for target in targets]) for index, record in records.items()]
+    rows += [(index, _layer_on_targets(model, record)) for index, record in records.items()]
     return tuple(row for _, group in sorted(rows, key=lambda pair: pair[0]) for row in group)
 
 
@@ -186,13 +186,21 @@ def _copy(model: ModelAnalysis, copy: LayoutCopy, target: Target) -> LayerReport
     )
 
 
-def _layer(model: ModelAnalysis, record: LoweredLayer, target: Target) -> LayerReport:
+def _layer_on_targets(model: ModelAnalysis, record: LoweredLayer) -> list[LayerReport]:
+    """Report a layer on each target, whose sizes are the same: how a node is laid out is a long search."""
+    dims = record.layer.call[1:4] if record.layer else _dims_of_node(model.graph, record.node)
+    return [_layer(model, record, target, dims) for target in model.settings.targets]
+
+
+def _layer(
+    model: ModelAnalysis, record: LoweredLayer, target: Target, dims: tuple[tuple[Size, ...], ...]
+) -> LayerReport:
     layer = record.layer
     taken = model.route(layer.call, target) if layer and record.call else None
     refusal = model.refusal(record, target)
     verdict = refusal.verdict if refusal else Outcome.CMSIS_NN
     cost = model.cost(record, target, verdict)
-    source, filter_dims, result = layer.call[1:4] if layer else _dims_of_node(model.graph, record.node)
+    source, filter_dims, result = dims
     report = LayerReport(
         record.node.label,
         record.node.op_type,

@@ -15,7 +15,7 @@ class NotAppliedError(Exception):
 
 
 class UnreadableError(NotAppliedError):
-    """External data cannot be read; the text names the tensor and the file."""
+    """Values cannot be read: external data, of which the text names tensor and file, or a damaged list."""
 
 
 class CalibrationError(Exception):

@@ -41,6 +41,17 @@ def test_a_node_without_outputs_is_no_error() -> None:
     assert reason(model)
 
 
+def test_a_list_of_values_that_protobuf_cannot_read_is_named() -> None:
+    """Its last number has no end; the analysis does not look into lists."""
+    model, numbers = models.text(CHAIN), b"\x7f" * 5000
+    model.graph.initializer[0].uint64_data.extend(numbers)
+    data = model.SerializeToString()
+    assert data.count(numbers) == 1
+    result = fixed(data.replace(numbers, numbers[:-1] + b"\xff"), **ALIGN).result
+    assert (result.changed, result.failed) == (False, True)
+    assert result.reason.startswith("its constants cannot be read: protobuf says")
+
+
 def test_an_input_too_large_to_try_is_named(told: Told) -> None:
     model = models.text(CHAIN)
     model.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 2**31 - 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from onnxlint_cmsis.fixers.memory.segments import segments
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -214,6 +215,29 @@ def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
         assert needed(new) == finding.properties["exact_after"]
     else:
         assert new is None or needed(new) > ram
+
+
+@pytest.mark.parametrize(("changed", "shape"), [("w", []), ("w", [4]), ("v", []), ("z", [])])
+def test_a_shape_without_channels_is_cut_nowhere(changed: str, shape: list[int]) -> None:
+    """CONV_2D and DEPTHWISE_CONV_2D, of which weights or a result have lost their axes."""
+    shapes = {"x": [1, 8, 8, 4], "w": [4, 1, 1, 4], "y": [1, 8, 8, 4], "v": [1, 1, 1, 4], "z": [1, 8, 8, 4]}
+    shapes[changed] = shape
+    tensors = [tensor(name, size, buffer=int(name in "wv")) for name, size in shapes.items()]
+    options = ({"stride_w": 1, "stride_h": 1}, {"stride_w": 1, "stride_h": 1, "depth_multiplier": 1})
+    operators = [
+        {"opcode_index": 0, "inputs": [0, 1], "outputs": [2], "builtin_options": ("Conv2DOptions", options[0])},
+        {
+            "opcode_index": 1,
+            "inputs": [2, 3],
+            "outputs": [4],
+            "builtin_options": ("DepthwiseConv2DOptions", options[1]),
+        },
+    ]
+    graph = {"tensors": tensors, "inputs": [0], "outputs": [4], "operators": operators}
+    codes = [operator_code("CONV_2D"), operator_code("DEPTHWISE_CONV_2D")]
+    data = write({"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": [{}, {"data": [1] * 16}]})
+    assert linted(data, "m.tflite", **M4, ram=300).findings
+    assert not [*segments(read_tflite("m.tflite", data))]
 
 
 def test_the_finding_names_a_plan_for_a_model_that_a_build_with_checks_halts() -> None:

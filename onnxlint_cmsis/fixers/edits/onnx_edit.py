@@ -10,12 +10,13 @@ import numpy as np
 from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSites
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, connect, forget
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
+from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from onnx import ModelProto, NodeProto
+    from onnx import NodeProto
 
     from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSite
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
@@ -41,9 +42,7 @@ class GraphEdit:
 
         `clean` tells that a call meets no hazard on a target.
         """
-        from onnx import ModelProto
-
-        self._model: ModelProto = ModelProto.FromString(data)
+        self._model = whole_model(data)
         self.graph, self.clean, self.records, self.read = graph, clean, records, read
         self.requantized_tensors: set[str] = set()
         """Tensors of integers that got another scale or zero-point."""

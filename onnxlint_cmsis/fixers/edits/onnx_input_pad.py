@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.analysis.classes import analyse
-from onnxlint_cmsis.fixers.edits.onnx_resize import apply, parsed, serialized
+from onnxlint_cmsis.fixers.edits.onnx_resize import apply, serialized
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, forget
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load
+from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.operators.convolution import CONV
@@ -102,5 +103,5 @@ def _replace_copier(model: ModelProto, pad: InputPad, copier: str) -> None:
 
 def with_input_pad(data: bytes, path: str, input_shapes: InputShapes, pad: InputPad) -> bytes | None:
     """The model with a Pad behind an input; None where what reads it cannot grow. Raises NotAppliedError."""
-    padded = pad_input(parsed(data), path, input_shapes, pad)
+    padded = pad_input(whole_model(data), path, input_shapes, pad)
     return None if padded is None else serialized(padded)

@@ -12,6 +12,7 @@ from onnxlint_cmsis.fixers.planning.layouts import check_plan
 from onnxlint_cmsis.fixers.planning.model_edits import model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx.element_codes import require_readable
+from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -78,20 +79,12 @@ def _add_bias(uses: Uses, sites: NodeSites, store: Store, bias: BiasEdit) -> Non
 
 def resized(data: bytes, graph: Graph, dimensions: Dimensions, plan: Plan) -> bytes:
     """The model with a plan applied; `graph` and `dimensions` are those of `data`. Raises NotAppliedError."""
-    return serialized(apply(parsed(data), graph, dimensions, plan))
+    return serialized(apply(whole_model(data), graph, dimensions, plan))
 
 
 def check_external_data(data: bytes, path: str) -> None:
-    """Raise UnreadableError where a file with external data of a model at `path` cannot be opened; read nothing."""
-    require_readable(parsed(data), path)
-
-
-def parsed(data: bytes) -> ModelProto:
-    """Parse the bytes of a model."""
-    from onnx import ModelProto
-
-    model: ModelProto = ModelProto.FromString(data)
-    return model
+    """Raise UnreadableError where constants are damaged, or a file with external data of `path` cannot be opened."""
+    require_readable(whole_model(data), path)
 
 
 def serialized(model: ModelProto) -> bytes:

@@ -65,8 +65,8 @@ def segments(model: TfliteModel) -> Iterator[Segment]:
 def _follows(model: TfliteModel, main: Subgraph, operator: TfliteOperator, channels: int, *, depthwise: bool) -> bool:
     """Whether an operator computes each channel by itself, and may stand there: one depthwise, then at most pools."""
     if operator.op == "DEPTHWISE_CONV_2D":
-        one_each = main.tensors[operator.outputs[0]].shape[-1] == channels
-        return not depthwise and one_each and _cuttable(model, main, operator)
+        cuttable = not depthwise and _cuttable(model, main, operator)
+        return cuttable and main.tensors[operator.outputs[0]].shape[-1] == channels
     if operator.op == "PAD":
         return not depthwise and _plain(main, operator) and _pads_planes(model, main, operator)
     return operator.op in POOLS and depthwise and _plain(main, operator)
@@ -93,13 +93,15 @@ def _cuttable(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> b
     if len(operator.inputs) not in (2, 3) or not _plain(main, operator):
         return False
     data, weights = (main.tensors[number] for number in operator.inputs[:2])
+    if len(weights.shape) != RANK:
+        return False
     channels = main.tensors[operator.outputs[0]].shape[-1]
     axis = channel_axis(operator)
     whole = operator.op == "DEPTHWISE_CONV_2D" or weights.shape[-1] == data.shape[-1]
     bias = [main.tensors[number] for number in operator.inputs[2:] if number >= 0]
-    cut = len(weights.shape) == RANK and weights.shape[axis] == channels and whole
     return (
-        cut
+        weights.shape[axis] == channels
+        and whole
         and all(_stored(model, tensor) for tensor in (weights, *bias))
         and all(tensor.shape == (channels,) for tensor in bias)
     )

@@ -12,6 +12,7 @@ from onnxlint_cmsis.fixers.proof.onnx_frame import static_reason
 from onnxlint_cmsis.fixers.proof.onnx_levels import levels, quantizes_floats, unit_outputs
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX
+from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
@@ -35,11 +36,8 @@ class OnnxModel:
 
     @cached_property
     def proto(self) -> ModelProto:
-        """The model, parsed."""
-        from onnx import ModelProto
-
-        model: ModelProto = ModelProto.FromString(self.data)
-        return model
+        """Parse the model. Raises UnreadableError."""
+        return whole_model(self.data)
 
     def inputs(self, shapes: InputShapes) -> list[Input]:
         """Inputs without the constants listed among them. Raises UnfedError."""
