@@ -245,3 +245,9 @@ def test_a_folder_with_firmware_alone_is_told_to_name_it(capsys: pytest.CaptureF
     Path("app.bin").write_bytes(MODEL)
     main(["--isolated", "."])
     assert "to lint firmware, name its file: app.elf" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_core_that_contradicts_the_image_is_told_with_those_of_the_image(capsys: pytest.CaptureFixture[str]) -> None:
+    findings = run(capsys, "app.elf", "--target", "m55")[1]["findings"]
+    (finding,) = (row for row in findings if row["code"] == "CNN709")
+    assert "is cortex-m55 (command line), and the image has code for cortex-m4 or cortex-m7:" in finding["message"]

@@ -32,9 +32,10 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     """Compare each setting that people gave with what the image tells."""
     build, told = subject.build, build_settings(subject.build)
     cores = build.attributes.cores
-    for target in subject.targets if cores else ():
+    by_cpu = {target.cpu: target for target in subject.targets}  # of which each release makes one
+    for target in by_cpu.values() if cores else ():
         if target.cpu.partition("+no")[0] not in cores:
-            yield _differs(subject, "targets", target.cpu, f"an image for {' or '.join(cores)}")
+            yield _differs(subject, "targets", target.cpu, f"code for {' or '.join(cores)}")
         elif build.library and build.library.isa and build.library.isa is not target.isa and told.values:
             yield _differs(subject, "targets", target.cpu, f"CMSIS-NN for {build.cpu}")
     release = subject.stated.get("release")
