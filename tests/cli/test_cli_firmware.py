@@ -15,6 +15,8 @@ from support.elf_writer import Function, archive
 from support.firmware_images import (
     APPLICATION,
     FLASH,
+    M4,
+    M55,
     MODEL,
     REGISTER_CONV,
     REGISTER_SOFTMAX,
@@ -251,3 +253,15 @@ def test_a_core_that_contradicts_the_image_is_told_with_those_of_the_image(capsy
     findings = run(capsys, "app.elf", "--target", "m55")[1]["findings"]
     (finding,) = (row for row in findings if row["code"] == "CNN709")
     assert "is cortex-m55 (command line), and the image has code for cortex-m4 or cortex-m7:" in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("function", "core", "times"),
+    [(Function(4000, frame=3280, smlad=16, dsp=32), M4, "15"), (Function(4000, frame=3280, mve=16), M55, "6")],
+)
+def test_what_no_optimization_costs_is_told_by_core(
+    function: Function, core: Mapping[int, int | str], times: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = _written(capsys, firmware(with_library(arm_nn_mat_mult_nt_t_s8=function), core=core))
+    (finding,) = (row for row in report["findings"] if row["code"] == "CNN701")
+    assert f"some {times} times the predicted instructions" in finding["message"]
