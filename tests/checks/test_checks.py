@@ -15,9 +15,9 @@ from onnxlint_cmsis.checks.near_by import _same_windows
 from onnxlint_cmsis.checks.rule import stamped
 from onnxlint_cmsis.checks.rule_registry import MODULES, check_of_kind, every_rule, rule
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
-from onnxlint_cmsis.cmsis_nn.rows import RETRAIN
 from onnxlint_cmsis.ground.findings import Effect, Finding, Location, Resize, Statement, targets_text
 from onnxlint_cmsis.ground.types import Dims, Freedom, KernelCall, Level, Pair
+from onnxlint_cmsis.ground.words import RETRAIN
 from support.goldens import Told
 from support.linter import linted
 from support.models import finished, one_node, qdq, text
@@ -128,6 +128,26 @@ WAYS = {
     "Pool over time": one_node("ReduceMean", [1, 20, 8], {}, axes=[1], keepdims=0),
     "Relu in place of Gelu": one_node("Erf", [1, 8], {}),
     "the largest stays the largest": one_node("LogSoftmax", [1, 8], {}),
+    "nn.ConvTranspose2d(channels, outputs, r, stride=r)": one_node("DepthToSpace", [1, 4, 8, 8], {}, blocksize=2),
+    "as a max pool of that window": one_node("ReduceMax", [1, 4, 8, 8], {}, axes=[2, 3]),
+    "as a + b * -1": text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 8] x) => (float[1, 8] y) { y = Sub(x, x) }
+    """),
+    "a Linear of one output": one_node("ReduceSum", [1, 8], {}),
+    "three nn.Linear in place of nn.MultiheadAttention": text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[3, 1, 4, 8] x) => (float[1, 4, 8] y) <int64 i = {1}> { y = Gather<axis = 0>(x, i) }
+    """),
+    "dynamo=True": text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 8] x) => (float[1, 8] y) {
+            s = Shape(x)
+            f = Cast<to = 1>(s)
+            r = Sqrt(f)
+            y = Identity(x)
+        }
+    """),
 }
 
 

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 DO = {
     Cause.NO_FUNCTION: "Train with an operator that CMSIS-NN has, or leave it to reference code.",
-    Cause.RANK: "Reshape it to the dimensions that the function takes.",
+    Cause.RANK: "Reshape it to the dimensions that the function takes: a channel shuffle of one image needs no batch "
+    "axis.",
     Cause.ATTRIBUTE: "Train it without that, or write it in the application.",
     Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
     Cause.BROADCAST: "Give both operands one shape.",
@@ -88,10 +89,45 @@ def _is_over_time(graph: Graph, node: Node) -> bool:
     return len(graph.shape(node.inputs[0]) or ()) == 3 and tuple(axes) in ((1,), (-2,))
 
 
+def _is_largest_of_plane(graph: Graph, node: Node) -> bool:
+    """Tell whether a maximum is over all axes behind batch and channels."""
+    shape = graph.shape(node.inputs[0]) or ()
+    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
+    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
+    taken = {int(axis) % len(shape) for axis in axes} if shape else set()
+    return len(shape) in (3, 4) and taken == {*range(2, len(shape))}
+
+
+def _is_of_sizes_alone(graph: Graph, tensor: str) -> bool:
+    """Tell whether a tensor is computed of sizes and constants."""
+    pending, seen = [tensor], {""}
+    while pending:
+        name = pending.pop()
+        if name in seen or name in graph.constants:
+            continue
+        seen.add(name)
+        producer = graph.producers.get(name)
+        if producer is None:
+            return False
+        if canonical(producer) not in ("Shape", "Size"):
+            pending.extend(producer.inputs)
+    return True
+
+
+def _is_of_sizes(graph: Graph, node: Node) -> bool:
+    """Tell whether a node computes on sizes and constants."""
+    return _is_of_sizes_alone(graph, node.inputs[0])
+
+
 def _is_selection(graph: Graph, node: Node) -> bool:
     """Tell whether a Gather takes one constant index."""
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
     return given is not None and prod(given.shape) == 1
+
+
+def _is_packed(graph: Graph, node: Node) -> bool:
+    """Tell whether the first axis has queries, keys and values, as nn.MultiheadAttention lays them."""
+    return (graph.shape(node.inputs[0]) or ())[:1] == (3,)
 
 
 def _constant_position(graph: Graph, node: Node) -> int | None:
@@ -205,6 +241,47 @@ WAYS = (
         ("Resize", "Upsample"),
         "Take nearest neighbours and whole factors, which reference code has, or write it in the application.",
     ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("DepthToSpace",),
+        "Train with nn.ConvTranspose2d(channels, outputs, r, stride=r) in place of nn.PixelShuffle(r) and the layer in "
+        "front, or write it in the application.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("ReduceMax",),
+        "Train it as a max pool of that window: nn.MaxPool2d((25, 5)) for a plane of 25 x 5, nn.MaxPool1d(100) for 100 "
+        "steps.",
+        _is_largest_of_plane,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Sub",),
+        "Write a - b as a + b * -1: --fix of the float model puts the factor into the layer that makes b.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("ReduceSum",),
+        "Train with a Linear of one output in place of the sum, or write it in the application.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Sqrt",),
+        "Export with torch.onnx.export(..., dynamo=True): it is then a constant, as it is one of sizes.",
+        _is_of_sizes,
+    ),
+    _Way(
+        _REFUSED,
+        Cause.OPERAND_COMPUTED,
+        ("Slice",),
+        "Nothing: quant_pre_process of ONNX Runtime's quantizer makes its bounds constants.",
+        lambda graph, node: all(_is_of_sizes_alone(graph, name) for name in node.inputs[1:] if name),
+    ),
     _Way(_REFUSED, Cause.NO_FUNCTION, ("Pow",), "Write the square as Mul of the tensor with itself.", _is_square),
     _Way(
         _REFUSED,
@@ -234,6 +311,13 @@ WAYS = (
         "Fold it into the layer in front before that is quantized: --fix of the float model does it, or in PyTorch "
         "torch.nn.utils.fusion.fuse_linear_bn_eval.",
         lambda graph, node: _is_behind(graph, node, DENSE),
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Gather",),
+        "Train with three nn.Linear in place of nn.MultiheadAttention, whose one layer is taken apart.",
+        lambda graph, node: _is_selection(graph, node) and not node.int("axis") and _is_packed(graph, node),
     ),
     _Way(
         _REFUSED,

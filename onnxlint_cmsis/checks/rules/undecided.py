@@ -121,7 +121,10 @@ class _Questions:
         if any(problem.kind == "external" for problem in graph.problems):
             return "Mend the external data first, of which another finding tells"
         missing = ", ".join(sorted(self._sizes))
-        return f"Export it with constant sizes inside; the inputs have theirs, from which {missing} does not follow"
+        return (
+            f"Export it with constant sizes inside; the inputs have theirs, from which {missing} does not follow. "
+            "In PyTorch torch.onnx.export(..., dynamo=True) does"
+        )
 
 
 _DANGERS = {Effect.STOPS: "stop", Effect.WRONG: "compute wrong values", Effect.NOTE: "are less exact"}
