@@ -18,6 +18,12 @@ FIXED_BATCH = (
 )
 """What to do about sizes that a converter left open: done with TensorFlow 2.21 and Keras 3."""
 
+PER_TENSOR = (
+    "Quantize dense layers per tensor (TensorFlow: "
+    "converter._experimental_disable_per_channel_quantization_for_dense_layers = True)"
+)
+"""What to do about scales of each output that no kernel takes: done with TensorFlow 2.21."""
+
 
 class RuntimeRemark(NamedTuple):
     """One reason for which a runtime does something with layers."""

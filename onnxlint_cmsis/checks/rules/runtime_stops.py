@@ -13,6 +13,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.runtimes.remark import PER_TENSOR
 
 K = "tensorflow/lite/micro/kernels/"
 CONVOLUTION = "b = DequantizeLinear(w, s, v)\nc = Conv(a, b)"
@@ -104,7 +105,7 @@ g (float[1, 8] x) => (float[N, M] y) <int8[8, 4] w = {1}, int8 wz = {0}, float w
     RuleCause(
         "weight-scales",
         "The weights of a dense layer have a scale for each output, which the runtime does not take for this type.",
-        "Quantize dense layers per tensor.",
+        f"{PER_TENSOR}.",
         f"{K}cmsis_nn/fully_connected.cc:116",
         Example(
             quantized_layer(

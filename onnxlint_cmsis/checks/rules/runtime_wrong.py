@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.runtimes.remark import FIXED_BATCH
+from onnxlint_cmsis.runtimes.remark import FIXED_BATCH, PER_TENSOR
 
 K = "tensorflow/lite/micro/kernels/"
 TVM = "python/tvm/relay/op/contrib/cmsisnn.py"
@@ -50,7 +50,7 @@ CAUSES = (
     RuleCause(
         "weight-scales",
         "The weights of a dense layer have a scale for each output, and the kernel uses one.",
-        "Quantize dense layers per tensor, or use a newer revision.",
+        f"{PER_TENSOR}, or use a newer revision.",
         f"{K}fully_connected_common.cc",
         Example(
             quantized_layer(
