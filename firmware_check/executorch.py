@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.onnx_answers import Arrays
     from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
-    from onnxlint_cmsis.ground.types import KernelCall, Pair
+    from onnxlint_cmsis.ground.types import KernelCall
 
 
 SUMS_HOLD_BIAS = "7.0.0"
@@ -105,7 +105,7 @@ class _Space:
 def _windows(call: KernelCall) -> int:
     """Elements of all windows of a call, or of the input with what they reach around it: the host lays both out."""
     window = (call.filter_dims.h or 0) * (call.filter_dims.w or 0) * (call.input_dims.c or 0)
-    around = max(map(abs, (*_whole(call.padding), *_whole(call.pad_after))))
+    around = max(map(abs, (*known_sizes(call.padding), *known_sizes(call.pad_after))))
     spans = zip(call.output_dims[1:3], call.stride, call.filter_dims[1:3], call.dilation, strict=True)
     reached = [
         (out or 0) * (step or 1) + (kernel or 0) * (apart or 1) + 2 * around for out, step, kernel, apart in spans
@@ -113,10 +113,6 @@ def _windows(call: KernelCall) -> int:
     plane = prod(size + 2 * max(reached) for size in known_sizes(call.input_dims)[1:3])
     images = (call.input_dims.n or 0) * (call.input_dims.c or 0)
     return max(window * prod(known_sizes(call.output_dims)[:3]), plane * images if window else 0)
-
-
-def _whole(pair: Pair) -> tuple[int, ...]:
-    return tuple(size or 0 for size in pair)
 
 
 def executorch_program(loaded: LoadedProgram, library: Library) -> Program:

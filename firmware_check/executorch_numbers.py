@@ -12,7 +12,7 @@ from firmware_check.program import Array
 from firmware_check.quantized_constants import ADD_LEFT_SHIFT, AddConstants, SoftmaxConstants
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.formats.pte.program_records import PteTensor
-from onnxlint_cmsis.ground.types import Dims
+from onnxlint_cmsis.ground.types import Dims, Pair
 from onnxlint_cmsis.model.fixed_point import Multiplier
 from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
@@ -233,7 +233,7 @@ def batch_matmul_numbers(call: LayerCall) -> LayerNumbers:
     return LayerNumbers(numbers, offsets, call.program_call.number_of("output_zero_point"))
 
 
-def known_sizes(dims: Dims) -> tuple[int, ...]:
+def known_sizes(dims: Dims | Pair) -> tuple[int, ...]:
     """Sizes with 0 for one that is unknown."""
     return tuple(size or 0 for size in dims)
 

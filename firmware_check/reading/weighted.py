@@ -77,7 +77,7 @@ def build_dense(space: Workspace, record: LoweredLayer, reason: str) -> None:
     if laid_out is None:
         source = space.ordered(node, source, tuple(range(len(source.shape))))
         laid_out = integers
-    scales = source.quantization.scale * weights.scales_of(out_c) * _factor(node, "alpha")
+    scales = source.quantization.scale * weights.scales_of(out_c) * node.number("alpha", 1.0)
     bias = _bias(space, layer, result, scales)
     several = weights.scales.size > 1
     arrays = _arrays(weights, laid_out, bias, scales if several else scales[:1], result)
@@ -103,12 +103,6 @@ def reordered_columns(source: Value, weights: Elements) -> Elements | None:
     laid_out = np.empty_like(weights)
     laid_out[:, first] = weights
     return laid_out
-
-
-def _factor(node: Node, name: str) -> float:
-    """Factor of a Gemm: `alpha` goes into the scale of the weights, `beta` into the bias."""
-    value = node.attributes.get(name, 1.0)
-    return float(value) if isinstance(value, (int, float)) else 1.0
 
 
 def layer_of(record: LoweredLayer) -> Layer:
@@ -175,7 +169,7 @@ def _bias(space: Workspace, layer: Layer, result: LayerResult, scales: Elements)
     total = np.zeros(scales.size)
     position = operator_of(node).roles.bias
     if node.has(position):
-        total = total + space.stored.real(node.inputs[position]).reshape(-1) * _factor(node, "beta")
+        total = total + space.stored.real(node.inputs[position]).reshape(-1) * node.number("beta", 1.0)
     if result.added is not None:
         total = total + result.added.reshape(-1)
     return np.rint(total / scales)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fraction_bits import RealRange, fraction_bits, shifts
-from onnxlint_cmsis.analysis.real_ranges import only_reader, range_of
+from onnxlint_cmsis.analysis.real_ranges import range_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
@@ -102,9 +102,9 @@ class ModelFormats:
 
     def _behind(self, tensor: str) -> Node | None:
         """The only reader of a tensor, past nodes that compute nothing."""
-        reader = only_reader(self._graph, tensor)
+        reader = self._graph.only_reader(tensor)
         while reader is not None and reader.index not in self._records and reader.outputs and reader.inputs[:1]:
-            reader = only_reader(self._graph, reader.outputs[0])
+            reader = self._graph.only_reader(reader.outputs[0])
         return reader
 
     def _fraction(self, tensor: str, bits: int) -> int | None:

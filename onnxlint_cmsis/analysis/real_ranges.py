@@ -13,7 +13,7 @@ from onnxlint_cmsis.lower.stored_types import STORED, quantizes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.lower.quantization import AffineQuantization
-    from onnxlint_cmsis.model.graph import Graph, Node
+    from onnxlint_cmsis.model.graph import Graph
 
 
 Measured = Mapping[str, RealRange]
@@ -41,9 +41,3 @@ def _stated(quantization: AffineQuantization | None) -> RealRange | None:
         return None
     scale, zero = quantization.scales[0], quantization.zero_points[0]
     return RealRange(*(scale * (bound - zero) for bound in bounds))
-
-
-def only_reader(graph: Graph, tensor: str) -> Node | None:
-    """The only reader of a tensor; None for several readers, and for an output of the model."""
-    readers = graph.consumers.get(tensor, ())
-    return readers[0] if len(readers) == 1 and tensor not in graph.outputs else None

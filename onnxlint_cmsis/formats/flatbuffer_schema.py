@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from textwrap import shorten
@@ -66,6 +66,12 @@ class Schema:
     def damaged(self, what: str) -> ModelError:
         """The error for a file that starts as it should and cannot be read."""
         return ModelError("not-a-model", f"not a readable {self.title.partition(' ')[2]}: {shorten(what, 300)}")
+
+    def check_indices(self, where: str, what: str, indices: Iterable[int], count: int) -> None:
+        """Raise ModelError for an index that is not below a count."""
+        for index in indices:
+            if not 0 <= index < count:
+                raise self.damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
 
 
 @cache

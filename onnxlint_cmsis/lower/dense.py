@@ -14,6 +14,7 @@ from onnxlint_cmsis.lower.find_quantization import of_input, of_weights, per_cha
 from onnxlint_cmsis.lower.layer import Channel, Layer, product_of
 from onnxlint_cmsis.lower.stored_types import data_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.product import swapped
 from onnxlint_cmsis.operators.views import real_attribute
 
 
@@ -37,7 +38,7 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     if wrong:
         return no_kernel(Cause.ATTRIBUTE, wrong)
     transposed = bool(node.int("transB"))
-    depth, out_c = _matrix(b, transposed)
+    depth, out_c = swapped(b, transposed)
     rows = product_of(*a[:-1])
     kind, assumed = data_type(graph, left, right, assume)
     weights = of_weights(graph, node, roles.second)
@@ -58,7 +59,7 @@ def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) 
     alpha, beta = (real_attribute(node, name, 1.0) for name in ("alpha", "beta"))
     if not (isfinite(alpha) and isfinite(beta) and alpha > 0):
         return f"its alpha is {alpha:g}, its beta {beta:g}; weights and bias take in finite factors, alpha above 0"
-    out_c = _matrix(weights, bool(node.int("transB")))[-1]
+    out_c = swapped(weights, bool(node.int("transB")))[-1]
     if node.has(bias) and not along_channels(graph.shape(node.inputs[bias]), -1, out_c):
         return "its C is not one number for each output channel, as a bias is"
     return ""
@@ -73,7 +74,7 @@ def _batch_product(
         text = f"a product of ranks {len(a)} and {len(b)}; CMSIS-NN's batch matrix product has 2 to 4"
         return no_kernel(Cause.RANK, text)
     kind, assumed = data_type(graph, names[0], "", assume)
-    a, b = _matrix(a, bool(node.int("transA"))), _matrix(b, bool(node.int("transB")))
+    a, b = swapped(a, bool(node.int("transA"))), swapped(b, bool(node.int("transB")))
     a, b = (1,) * (4 - len(a)) + a, (1,) * (4 - len(b)) + b
     batch, height = _broadcast(a[0], b[0]), _broadcast(a[1], b[1])
     macs = product_of(batch, height, a[2], a[3], b[3])
@@ -92,11 +93,6 @@ def _batch_product(
         weight_offset=kind == "s8" and (stored is None or any(stored.signed_zero_points)),
     )  # fmt: skip
     return Layer(node, call, {}, 1, assumed, macs)
-
-
-def _matrix(shape: Shape, transposed: bool) -> Shape:
-    """The shape as the product sees it: the last two sizes swapped where the operator says so."""
-    return (*shape[:-2], shape[-1], shape[-2]) if transposed and len(shape) > 1 else shape
 
 
 def _broadcast(a: Size, b: Size) -> Size:

@@ -107,7 +107,7 @@ def _followed(
     fused: list[Node] = []
     absorbed: list[Node] = []
     weighted = layer.call.function in WEIGHTED
-    while (node := _only_reader(graph, tensor)) is not None:
+    while (node := graph.only_reader(tensor)) is not None:
         clamp = is_clamp(graph, node)
         if clamp and not clamping:
             break
@@ -154,11 +154,11 @@ def _with_later_clamps(graph: Graph, ended: Epilogue, clamping: bool) -> Epilogu
 
 def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
     """DequantizeLinear, clamps and QuantizeLinear that alone read a result and give it the same scale."""
-    node = _only_reader(graph, ended.tensor)
+    node = graph.only_reader(ended.tensor)
     if node is None or not dequantizes(node) or ended.quantization is None:
         return None
     pair = [node]
-    while (node := _only_reader(graph, pair[-1].outputs[0])) is not None and is_clamp(graph, node):
+    while (node := graph.only_reader(pair[-1].outputs[0])) is not None and is_clamp(graph, node):
         pair.append(node)
     if len(pair) == 1 or node is None or not quantizes(node):
         return None
@@ -183,11 +183,6 @@ def _quantize_alike(graph: Graph, readers: Sequence[Node]) -> bool:
     numbers = [of_result(graph, node) if quantizes(node) else None for node in readers]
     first = numbers[0]
     return first is not None and all(other is not None and other.equals(first) for other in numbers)
-
-
-def _only_reader(graph: Graph, tensor: str) -> Node | None:
-    readers = graph.consumers.get(tensor, ())
-    return readers[0] if len(readers) == 1 and tensor not in graph.outputs and readers[0].outputs else None
 
 
 def _constant_add(graph: Graph, node: Node, tensor: str) -> bool:

@@ -73,8 +73,8 @@ def own_weights(graph: Graph, read: Read, node: Node, *, dense: bool) -> FoldedW
         stored = _bias(graph, read, node, roles.bias)
         if stored is None or stored.size not in (1, channels):
             return None
-        bias = np.broadcast_to(stored.reshape(-1), (channels,)) * _factor(node, "beta")
-    alpha = _factor(node, "alpha")
+        bias = np.broadcast_to(stored.reshape(-1), (channels,)) * node.number("beta", 1.0)
+    alpha = node.number("alpha", 1.0)
     return FoldedWeights(weights if alpha == 1 else weights * alpha, bias)
 
 
@@ -106,11 +106,6 @@ def _bias(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None
             return None
         values = values * scale.reshape(-1)
     return values
-
-
-def _factor(node: Node, name: str) -> float:
-    value = node.attributes.get(name, 1.0)
-    return float(value) if isinstance(value, (int, float)) else 1.0
 
 
 def taken_in(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWeights) -> FoldedWeights | None:

@@ -40,9 +40,9 @@ def unfolded(graph: Graph) -> Iterator[Unfolded]:
         name = canonical(layer)
         if name not in LEFT or layer.domain or not _is_stored(graph, layer.inputs[1]):
             continue
-        node, bias = _only_reader(graph, layer.outputs[0]), None
+        node, bias = graph.only_reader(layer.outputs[0]), None
         if name == "MatMul" and node is not None and canonical(node) == "Add" and _is_linear(graph, layer, node):
-            name, bias, node = "Gemm", node, _only_reader(graph, node.outputs[0])
+            name, bias, node = "Gemm", node, graph.only_reader(node.outputs[0])
         if node is None or canonical(node) not in LEFT[name]:
             continue
         if _is_normalization(graph, node) or _is_linear(graph, layer, node, bias):
@@ -53,11 +53,6 @@ def _is_stored(graph: Graph, tensor: str) -> bool:
     """Tell whether a tensor is a constant of float32."""
     constant = graph.constants.get(tensor)
     return constant is not None and not constant.overridable and constant.elem_type == "float32"
-
-
-def _only_reader(graph: Graph, tensor: str) -> Node | None:
-    readers = graph.consumers.get(tensor, ())
-    return readers[0] if len(readers) == 1 and tensor not in graph.outputs and readers[0].outputs else None
 
 
 def _is_normalization(graph: Graph, node: Node) -> bool:

@@ -139,6 +139,11 @@ class Node:
         value = self.attributes.get(name)
         return value if isinstance(value, int) else default
 
+    def number(self, name: str, default: float) -> float:
+        """A float attribute, which files write as an integer too, or the default."""
+        value = self.attributes.get(name)
+        return float(value) if isinstance(value, (int, float)) else default
+
     def text(self, name: str, default: str = "") -> str:
         """A string attribute, or the default."""
         value = self.attributes.get(name)
@@ -256,6 +261,11 @@ class Graph:
         """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
         producer = self.producers.get(name)
         return name in self.constants and (producer is None or producer.is_op("Constant"))
+
+    def only_reader(self, name: str) -> Node | None:
+        """The one node that reads a value and makes another; None for several, none, or an output of the model."""
+        readers = self.consumers.get(name, ())
+        return readers[0] if len(readers) == 1 and name not in self.outputs and readers[0].outputs else None
 
     def elem_type(self, name: str) -> str:
         """Element type of a value, empty where unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.tensors import NotFollowedError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.variables import Dimension
     from onnxlint_cmsis.operators.record import TieRule
 
+T = TypeVar("T")
+
 
 def matmul(node: Node, context: Context) -> None:
     """Matrix product of two inputs, of which either may have its last two axes swapped first.
@@ -32,7 +34,7 @@ def matmul(node: Node, context: Context) -> None:
     roles = context.roles
     left, right = roles.data[0], roles.second
     swaps = (bool(node.int(roles.stated(name).attribute)) for name in ("transA", "transB"))
-    first, second = (_swapped(context.need(side), swap) for side, swap in zip((left, right), swaps, strict=True))
+    first, second = (swapped(context.need(side), swap) for side, swap in zip((left, right), swaps, strict=True))
     if not first or not second:
         raise NotFollowedError("a matrix product of a scalar")
     rows = first[-2] if len(first) > 1 else None
@@ -66,8 +68,8 @@ def _note_factors(
     context.pin(contracted[0], "a product of two run-time tensors sums over this axis")
 
 
-def _swapped(axes: Axes, swap: bool) -> Axes:
-    """Axes with the last two swapped; a vector has only one and stays."""
+def swapped(axes: tuple[T, ...], swap: bool | int) -> tuple[T, ...]:
+    """Axes, or their sizes, with the last two swapped; a vector has only one and stays."""
     return (*axes[:-2], axes[-1], axes[-2]) if swap and len(axes) > 1 else axes
 
 

@@ -12,6 +12,7 @@ from onnxlint_cmsis.model.graph import Graph, Node, Problem
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.model.window_attributes import window_misfit
 from onnxlint_cmsis.operators.normalization import BATCH_NORMALIZATION
+from onnxlint_cmsis.operators.product import swapped
 
 Shape = tuple[Size, ...]
 
@@ -103,16 +104,11 @@ def product_sizes(graph: Graph, node: Node) -> Iterator[str]:
     if roles.form is Form.GEMM and (len(a) != 2 or len(b) != 2):
         yield f"factors have shapes {text(a)} and {text(b)}; allowed is rank 2"
         return
-    a, b = _swapped(a, node.int("transA")), _swapped(b, node.int("transB"))
+    a, b = swapped(a, node.int("transA")), swapped(b, node.int("transB"))
     if not a or not b:
         yield f"factors have shapes {text(a)} and {text(b)}; allowed is rank 1 and more"
     elif _differ(a[-1:], b[-2:-1] or b):
         yield f"multiplies {text(a)} by {text(b)}; the inner sizes must be equal"
-
-
-def _swapped(shape: Shape, swap: int) -> Shape:
-    """A factor's shape with the last two sizes swapped; a vector has only one."""
-    return (*shape[:-2], shape[-1], shape[-2]) if swap and len(shape) > 1 else shape
 
 
 @of_nodes

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from onnxlint_cmsis.formats.flatbuffer import Span, Table
 from onnxlint_cmsis.formats.pte.fields import SCHEMA
-from onnxlint_cmsis.formats.pte.index_checks import within
 
 HEADER = b"eh00"
 
@@ -31,7 +30,7 @@ class ConstantBytes:
     @cached_property
     def _segment(self) -> Span:
         number, segments = self._table.number("segment_index") if self._table else 0, self._root.tables("segments")
-        within("the constants", "segment", (number,), len(segments))
+        SCHEMA.check_indices("the constants", "segment", (number,), len(segments))
         size, file = segments[number].number("size"), self._file
         start = segments[number].number("offset") + self._base()
         if start + size > file.size:
@@ -49,7 +48,7 @@ class ConstantBytes:
     def place(self, number: int, size: int, where: str) -> Span:
         """Where a constant of `size` bytes lies."""
         stored = self._offsets or self._inline
-        within(where, "constant", (number,), len(stored))
+        SCHEMA.check_indices(where, "constant", (number,), len(stored))
         if not self._offsets:
             span = self._inline[number]
             room = span.length

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from onnxlint_cmsis.formats.flatbuffer import FlatFile
 from onnxlint_cmsis.formats.pte.fields import SCHEMA
 from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, ValueList
@@ -14,30 +12,25 @@ def check_indices(method: Method, file: FlatFile) -> None:
     """Raise ModelError for an index in a method that names nothing, and for a planned tensor outside its buffer."""
     count = len(method.values)
     where = f"method '{method.name}'"
-    within(where, "value", (*method.inputs, *method.outputs), count)
+    SCHEMA.check_indices(where, "value", (*method.inputs, *method.outputs), count)
     for number, size in enumerate(method.pools):
         if size < 0:
             raise SCHEMA.damaged(f"planned buffer {number} of {where} has {size} bytes; at least 0 are allowed")
     for number, step in enumerate(method.steps):
-        within(f"instruction {number} ({step.name or step.kind}) of {where}", "value", step.args, count)
+        SCHEMA.check_indices(f"instruction {number} ({step.name or step.kind}) of {where}", "value", step.args, count)
         lists = (value for index in step.args if isinstance(value := method.values[index], ValueList))
         file.spend(sum(len(value.items) for value in lists))
     for number, value in enumerate(method.values):
         if isinstance(value, ValueList):
-            within(f"value {number} of {where}", "value", (item for item in value.items if item != -1), count)
+            SCHEMA.check_indices(
+                f"value {number} of {where}", "value", (item for item in value.items if item != -1), count
+            )
         elif isinstance(value, PteTensor) and value.pool:
-            within(f"value {number} of {where}", "planned buffer", (value.pool,), len(method.pools))
+            SCHEMA.check_indices(f"value {number} of {where}", "planned buffer", (value.pool,), len(method.pools))
             end, room = value.offset + value.bytes, method.pools[value.pool]
             if end > room:
                 text = f"value {number} of {where} ends at byte {end} of planned buffer {value.pool}, which has {room}"
                 raise SCHEMA.damaged(text)
-
-
-def within(where: str, what: str, indices: Iterable[int], count: int) -> None:
-    """Raise ModelError for an index that is not below a count."""
-    for index in indices:
-        if not 0 <= index < count:
-            raise SCHEMA.damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
 
 
 def check_sizes(where: str, sizes: tuple[int, ...], order: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.pte.bundle import BUNDLE, cases_of
 from onnxlint_cmsis.formats.pte.constant_bytes import ConstantBytes
 from onnxlint_cmsis.formats.pte.fields import SCALAR_VALUES, SCHEMA
-from onnxlint_cmsis.formats.pte.index_checks import check_indices, check_sizes, within
+from onnxlint_cmsis.formats.pte.index_checks import check_indices, check_sizes
 from onnxlint_cmsis.formats.pte.program_records import (
     Method,
     Program,
@@ -88,11 +88,11 @@ def _step(instruction: Table, operators: list[str], delegates: list[str], where:
         raise SCHEMA.damaged(f"{where} has type {kind}, which is not known")
     if kind == "KernelCall":
         number = table.number("op_index")
-        within(where, "operator", (number,), len(operators))
+        SCHEMA.check_indices(where, "operator", (number,), len(operators))
         return Step(kind, operators[number], table.ints("args"), table.span)
     if kind == "DelegateCall":
         number = table.number("delegate_index")
-        within(where, "delegate", (number,), len(delegates))
+        SCHEMA.check_indices(where, "delegate", (number,), len(delegates))
         return Step(kind, delegates[number], table.ints("args"), table.span)
     if kind == "MoveCall":
         return Step(kind, "", (table.number("move_from"), table.number("move_to")), table.span)

@@ -27,7 +27,7 @@ def check_indices(model: TfliteModel) -> None:
         _check_order(model, number, subgraph)
     _check_nesting(model, 0, (), {})
     for name, buffer in model.metadata:
-        _within(f"metadata '{name}'", "buffer", (buffer,), len(model.buffers))
+        SCHEMA.check_indices(f"metadata '{name}'", "buffer", (buffer,), len(model.buffers))
     for signature in model.signatures:
         _check_signature(model, signature.key, signature.subgraph, (*signature.inputs, *signature.outputs))
 
@@ -35,7 +35,7 @@ def check_indices(model: TfliteModel) -> None:
 def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
     for index, tensor in enumerate(subgraph.tensors):
         where = f"tensor {index} of subgraph {number}"
-        _within(where, "buffer", (tensor.buffer,), len(model.buffers))
+        SCHEMA.check_indices(where, "buffer", (tensor.buffer,), len(model.buffers))
         if len(tensor.shape) > MAX_AXES:
             raise SCHEMA.damaged(f"{where} has {len(tensor.shape)} dimensions; at most {MAX_AXES} are allowed")
         if any(size < -1 for size in tensor.shape):
@@ -46,13 +46,13 @@ def _check_tensors(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
 
 def _check_operators(number: int, subgraph: Subgraph, subgraphs: int) -> None:
     count = len(subgraph.tensors)
-    _within(f"subgraph {number}", "tensor", (*subgraph.inputs, *subgraph.outputs), count)
+    SCHEMA.check_indices(f"subgraph {number}", "tensor", (*subgraph.inputs, *subgraph.outputs), count)
     for index, operator in enumerate(subgraph.operators):
         where = f"operator {index} ({operator.title}) of subgraph {number}"
         read = (tensor for tensor in operator.inputs if tensor != OMITTED)
         inner = (tensor for tensor in operator.intermediates if tensor != OMITTED)
-        _within(where, "tensor", (*read, *operator.outputs, *inner), count)
-        _within(where, "subgraph", (body for _, body in operator.bodies), subgraphs)
+        SCHEMA.check_indices(where, "tensor", (*read, *operator.outputs, *inner), count)
+        SCHEMA.check_indices(where, "subgraph", (body for _, body in operator.bodies), subgraphs)
 
 
 def _check_order(model: TfliteModel, number: int, subgraph: Subgraph) -> None:
@@ -93,12 +93,6 @@ def _check_nesting(model: TfliteModel, number: int, holders: tuple[int, ...], do
 
 def _check_signature(model: TfliteModel, key: str, subgraph: int, tensors: Iterable[tuple[str, int]]) -> None:
     where = f"signature '{key}'"
-    _within(where, "subgraph", (subgraph,), len(model.subgraphs))
+    SCHEMA.check_indices(where, "subgraph", (subgraph,), len(model.subgraphs))
     count = len(model.subgraphs[subgraph].tensors)
-    _within(where, "tensor", (index for _, index in tensors), count)
-
-
-def _within(where: str, what: str, indices: Iterable[int], count: int) -> None:
-    for index in indices:
-        if not 0 <= index < count:
-            raise SCHEMA.damaged(f"{where} names {what} {index}; the file has {count}, counted from 0")
+    SCHEMA.check_indices(where, "tensor", (index for _, index in tensors), count)
