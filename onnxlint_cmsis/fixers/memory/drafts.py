@@ -71,19 +71,26 @@ class _Behind:
     """A model whose new constants lie behind the bytes of its file."""
 
     def __init__(self, model: TfliteModel) -> None:
-        self.model = model
-        """The model with the buffers so far."""
+        self._model, self._more, self._spans = model, b"", list[Span]()
 
     def tensor(self, new: NewTensor) -> TfliteTensor:
         """A new tensor, with a buffer of its own where it has values."""
         buffer = 0
         if new.data:
-            data, buffers = bytes(self.model.data), self.model.buffers
-            buffer = len(buffers)
-            self.model = self.model._replace(data=data + new.data, buffers=(*buffers, Span(len(data), len(new.data))))
+            buffer = len(self._model.buffers) + len(self._spans)
+            self._spans.append(Span(len(self._model.data) + len(self._more), len(new.data)))
+            self._more += new.data
         return TfliteTensor(
             new.name, new.elem_type, new.shape, (), buffer, new.quantization, is_variable=False, encoding=""
         )
+
+    @property
+    def model(self) -> TfliteModel:
+        """The model with the buffers so far."""
+        if not self._spans:
+            return self._model
+        data = bytes(self._model.data) + self._more
+        return self._model._replace(data=data, buffers=(*self._model.buffers, *self._spans))
 
 
 def _banded(operators: tuple[TfliteOperator, ...], bands: Bands) -> Iterator[tuple[int, TfliteOperator]]:

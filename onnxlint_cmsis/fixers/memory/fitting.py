@@ -105,6 +105,7 @@ class Search:
             arenas = tuple(self._arenas(draft.model)) if len(self._known) <= self._most else ()
             plan = free_plan(draft.model, arenas, TURNS) if arenas else None
             with_plan = plan.arenas if plan else arenas
+            draft = draft._replace(model=draft.model._replace(data=self._model.data))  # no copy of the file for each
             self._known[key] = Fit(tiles, draft, arenas, tuple(arena.to_write for arena in with_plan))
         return self._known[key]
 
