@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.cli.api import lint
 from onnxlint_cmsis.cmsis_nn.library import predicted, route
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.memory_bound import LEAST_GAIN, may_take_longer, take_longer_together
@@ -108,9 +109,9 @@ NET = """
 """
 
 
-def planned(**given):
+def planned(net=NET, **given):
     settings = make_settings("net.onnx", targets=["cortex-m55"], release="7.0.0", **given)
-    model = ModelAnalysis("net.onnx", settings.analysis, text(NET).SerializeToString())
+    model = ModelAnalysis("net.onnx", settings.analysis, text(net).SerializeToString())
     prices = Prices(settings.targets, predicted, model.route)
     return planning_input(model, prices), prices
 
@@ -133,3 +134,34 @@ def test_modelled_cycles_decide_where_the_memory_of_weights_is_known(given, left
     (group,) = (group for group in view.dimensions.classes if group.size == 7)
     assert may_take_longer(view, prices, group.id, 7, [8, 9, 11]) == left_out
     assert take_longer_together(view, prices, {group.id: 11}) == ("clock" in given and "weights_in" in given)
+
+
+THREE = """
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 16] x) => (float[1, 16] y) <float[16, 7] u = {1}, float[7, 7] v = {1}, float[7, 16] w = {1}> {
+        a = MatMul(x, u)
+        b = MatMul(a, v)
+        y = MatMul(b, w)
+    }
+"""
+
+
+def test_sizes_that_each_save_cycles_may_take_longer_together():
+    """Both pad the layer between them, whose weights grow by the product, so that some memory is slow enough for it."""
+    answers = set()
+    for line in range(20, 40):
+        view, prices = planned(THREE, clock="250MHz", weights_in=str(line), arena_in="tcm")
+        first, second = (group.id for group in view.dimensions.classes if group.size == 7)
+        choices = ({first: 9}, {second: 9}, {first: 9, second: 9})
+        answers.add(tuple(take_longer_together(view, prices, sizes) for sizes in choices))
+    assert answers == {(False, False, False), (False, False, True), (True, True, True)}
+
+
+def test_a_plan_that_is_slower_as_a_whole_is_not_taken(monkeypatch, tmp_path):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(text(NET).SerializeToString())
+    given = {"targets": ["cortex-m55"], "clock": "250MHz", "weights_in": "tcm", "arena_in": "tcm"}
+    assert "CNN201" in [finding.code for finding in lint(str(path), **given).findings]
+    slower = "onnxlint_cmsis.fixers.planning.decision.take_longer_together"
+    monkeypatch.setattr(slower, lambda *_: True)
+    assert "CNN201" not in [finding.code for finding in lint(str(path), **given).findings]
