@@ -195,8 +195,7 @@ def work_of(call: KernelCall, cpu: str) -> LayerWork:
     cost = call_cost(call, target, taken)
     if core is None or cost.instructions is None:
         raise LookupError(f"{call.entry} on {cpu} has no cost")
-    ends = cost.ends or (cost.instructions, cost.instructions)
-    return LayerWork(kind_of(taken.effective), *ends, fetches(call, core))
+    return LayerWork(kind_of(taken.effective), cost.instructions, cost.instructions, fetches(call, core))
 
 
 def small_net(name: str, types: str) -> list[KernelCall]:

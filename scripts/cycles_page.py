@@ -137,8 +137,9 @@ How well one net says the others of its board, by the public measurements; each 
 {calibrated}
 ## What does it not cover?
 
-* Other compilers and options: -Os takes 1.3 to 1.6 times on Cortex-M4. Wait states, interrupts, and code that runs from
-  a slow memory are in no factor.
+* Compilers and options: the error is that of builds with gcc 8 to 15, LLVM, armclang and ATfE, around the number of the
+  first compiler that `layers` covers. -Os takes 1.3 to 1.6 times on Cortex-M4. Wait states, interrupts, and code that
+  runs from a slow memory are in no factor.
 * Firmware moves more than any of this explains: the same chip, clock and nets take 5 to 28 % longer in one build than
   in another. Below ±15 % only a measurement on your own firmware helps.
 * Layers of unknown time are left out: "predicted at least", with their number.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KIB = 1024
-ERROR_OF_OTHERS = 0.25
+ERROR_OF_OTHERS = 0.30
 """Part of the time by which kernels lie off of which few were measured: sums, products, softmax, s4."""
 
 OTHER = "other"

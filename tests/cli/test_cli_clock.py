@@ -168,13 +168,15 @@ def test_compare_tells_the_time_of_a_layer_that_changed(tmp_path, capsys, told):
 
 def test_what_takes_the_time_and_what_saves_some(run, told, tmp_path):
     options = ("--target", "cortex-m55", "--clock", "250MHz", "--weights-in")
+    said = {}
     for memory in ("mram", "300", "tcm"):
         lines = run("layers", *options, memory, "--arena-in", "tcm")[1].splitlines()
-        told(next(line for line in lines if line.startswith("what takes the time")))
+        said[memory] = next(line for line in lines if line.startswith("what takes the time"))
+        told(said[memory])
     assert "what takes the time" not in run("layers", *options, "unknown")[1]
     assert run("report", *options, "300", "--arena-in", "tcm", "-o", "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
-    assert "what takes the time</dt><dd><b>52 % the runtime, 43 % CMSIS-NN, 4 % reading weights</b>" in page
+    assert said["300"].replace(": ", "</dt><dd><b>") + "</b>" in page
 
 
 TWO_LAYERS = """
