@@ -14,14 +14,18 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers, requantized, verify
 from onnxlint_cmsis.analysis.certificate_data import CertifiedTensor, LaneSums
 from onnxlint_cmsis.analysis.certificates import certificate, untrue
+from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.lane_model import Model
+from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.lane_values import Lanes
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.read import read_tflite
+from onnxlint_cmsis.operators.integers import requantized
 from onnxlint_cmsis.output.fix_json import plain_data
 from support import linter, models, paths
 from support.fix_random import changed_model
@@ -871,26 +875,26 @@ def test_a_certificate_makes_nothing_equal(tmp_path: Path, capsys: pytest.Captur
     own = json.loads(capsys.readouterr().out)["certificate"]
     written = tmp_path / "told.json"
 
-    def verified(certificates: object, *files: Path) -> tuple[int, str]:
+    def answered(certificates: object, *files: Path) -> tuple[int, str]:
         written.write_text(json.dumps(certificates))
         code = main(["verify", *map(str, files), "--certificate", str(written)])
         said = capsys.readouterr()
         return code, " ".join((said.out + said.err).split())
 
     good = {"version": 1, "certificates": [{"path": "any", **own}]}
-    assert verified(good, old, new) == (0, f"{verified(good, old, new)[1].removesuffix(' holds')} holds")
+    assert answered(good, old, new) == (0, f"{answered(good, old, new)[1].removesuffix(' holds')} holds")
     own["tensors"][0]["constants"][0] += 1
-    assert verified(good, old, new)[0] == 1
-    told(verified(good, old, new)[1])
+    assert answered(good, old, new)[0] == 1
+    told(answered(good, old, new)[1])
     other = layers(FIRST, SECOND, BIAS).SerializeToString()
     third = tmp_path / "third.onnx"
     third.write_bytes(other)
     own["new"] = hashlib.sha256(other).hexdigest()
-    code, text = verified(good, old, third)
+    code, text = answered(good, old, third)
     assert (code, "does not count" in text) == (1, True)
-    told(verified(good, new, new)[1])
+    told(answered(good, new, new)[1])
     for damaged in ([], {"version": 2, "certificates": []}, {"version": 1, "certificates": [1]}, {"version": 1}):
-        assert verified(damaged, old, new)[0] == 2
+        assert answered(damaged, old, new)[0] == 2
     written.write_text("{")
     assert main(["verify", str(old), str(new), "--certificate", str(written)]) == 2
     assert main(["verify", str(old), str(new), "--certificate", str(tmp_path)]) == 2

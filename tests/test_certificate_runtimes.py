@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import inliner
 
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of

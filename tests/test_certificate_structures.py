@@ -12,7 +12,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import Lanes, Model, Numbers
+from onnxlint_cmsis.analysis.lane_model import Model
+from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.lane_values import Lanes
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX
 

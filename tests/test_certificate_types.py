@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.formats.format import ONNX
 
 MICROSOFT = "com.microsoft"

@@ -10,8 +10,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import Model, Numbers, verify
-from onnxlint_cmsis.analysis.certified import verified
+from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.lane_model import Model
+from onnxlint_cmsis.analysis.lane_numbers import Numbers
 from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
@@ -32,7 +33,7 @@ REFUSED = (
 def equal(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Whether two files are equal, not by their bytes: their notes differ."""
     new = {**new, "description": f"{new.get('description')}, new"}
-    return verified(*(TFLITE.load("m.tflite", write(given)) for given in (old, new))).equal
+    return verify(*(TFLITE.load("m.tflite", write(given)) for given in (old, new))).equal
 
 
 def equal_onnx(old: onnx.ModelProto, new: onnx.ModelProto) -> bool:
@@ -53,7 +54,7 @@ def test_pairs_that_differ_in_what_was_not_read(name: str) -> None:
     if not folder.exists():
         pytest.skip("no shared cases")
     files = [next(folder.glob(f"{end}.*")) for end in ("a", "b")]
-    assert not verified(*(format_of(file.name).load(str(file)) for file in files)).equal
+    assert not verify(*(format_of(file.name).load(str(file)) for file in files)).equal
 
 
 # What a `.tflite` file says beside its graph.

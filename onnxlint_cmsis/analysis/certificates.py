@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.certificate import Lanes
 from onnxlint_cmsis.analysis.certificate_data import Certificate, CertifiedTensor, LaneSums
 from onnxlint_cmsis.analysis.lane_numbers import digest
+from onnxlint_cmsis.analysis.lane_values import Lanes
 from onnxlint_cmsis.operators.integers import quantized_multiplier
 from onnxlint_cmsis.operators.scaled_numbers import Fixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from onnxlint_cmsis.analysis.certificate import Ids, Model, Verification
-    from onnxlint_cmsis.analysis.lane_numbers import Numbers
+    from onnxlint_cmsis.analysis.lane_model import Model
+    from onnxlint_cmsis.analysis.lane_numbers import Ids, Numbers
+    from onnxlint_cmsis.analysis.verification import Verification
     from onnxlint_cmsis.operators.scaled_numbers import Quantization
 
 

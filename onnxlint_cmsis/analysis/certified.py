@@ -1,21 +1,22 @@
-"""What the checker is asked on the way: within bounds, and where an error of a damaged file ends nothing."""
+"""Whether two files are equal for every input: as they compute, and by the memory plans that they bring along."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.certificate import DAMAGED, verify
 from onnxlint_cmsis.analysis.certificates import certificate
 from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS
+from onnxlint_cmsis.analysis.lane_values import DAMAGED
 from onnxlint_cmsis.analysis.unequal import reason
+from onnxlint_cmsis.analysis.verification import compare_lanes
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.certificate import Verification
     from onnxlint_cmsis.analysis.certificate_data import Certificate
+    from onnxlint_cmsis.analysis.verification import Verification
     from onnxlint_cmsis.formats.format import LoadedFile
 
 
@@ -24,9 +25,12 @@ ENOUGH = 1 << 18
 2 seconds and 100 MB at most."""
 
 
-def verified(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
-    """Hold two files against each other, and what they say of memory: with a wrong plan no output is what it says."""
-    known = verify(old, new, most)
+def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain: bool = False) -> Verification:
+    """Hold two files against each other, and what they say of memory: with a wrong plan no output is what it says.
+
+    `most` numbers bound time and memory; `plain` asks for what is equal in every runtime.
+    """
+    known = compare_lanes(old, new, most, plain=plain)
     same = (told := old.digest()) is not None and told == new.digest()
     wrong = "" if same else _plan_fault(new, "new") or _plan_fault(old, "old")
     return known._replace(faults=tuple(fault or wrong for fault in known.faults)) if wrong else known
@@ -41,7 +45,7 @@ def _plan_fault(loaded: LoadedFile, which: str) -> str:
 def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -> Certificate | None:
     """The certificate of two files; None where they are not known to be equal within so many numbers."""
     try:
-        return certificate(verified(old.as_stored, new.as_stored, most), old.data, new.data)
+        return certificate(verify(old.as_stored, new.as_stored, most), old.data, new.data)
     except (ModelError, RecursionError, *DAMAGED):
         return None
 
@@ -49,7 +53,7 @@ def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -
 def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str:
     """Why outputs of two files are not known to be equal, as a clause; empty where they are."""
     try:
-        known = verified(old.as_stored, new.as_stored, ENOUGH)
+        known = verify(old.as_stored, new.as_stored, ENOUGH)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
     told = zip(known.new.graph.outputs or ("",), known.faults, strict=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.certificate import Lanes
+from onnxlint_cmsis.analysis.lane_values import Lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.analysis.certificate import Model, Verification
+    from onnxlint_cmsis.analysis.lane_model import Model
     from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers
+    from onnxlint_cmsis.analysis.verification import Verification
     from onnxlint_cmsis.model.graph import Node
 
 

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.analysis.certificate import verify
 from onnxlint_cmsis.analysis.certificates import certificate, untrue
-from onnxlint_cmsis.analysis.certified import verified
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
@@ -78,7 +77,7 @@ def run(argv: list[str]) -> int:
     stated = _stated(args.certificate) if args.certificate else None
     with opened(args.old, args.new) as versions:
         (old, before), (new, after) = map(_loaded, versions)
-        known = verified(old, new)
+        known = verify(old, new)
         own = certificate(known, before, after)
     plain = verify(old, new, plain=True).faults if known.rounds and not all(known.faults) else known.faults
     misread = _misread(new.graph) or _misread(old.graph)

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.formats.onnx.load import load_model
 from support.models import text
 
@@ -42,7 +42,7 @@ def quantized(steps: str) -> bytes:
     return bytes(proto.SerializeToString())
 
 
-def verified(data: bytes, other: bytes) -> tuple[str, ...]:
+def faults(data: bytes, other: bytes) -> tuple[str, ...]:
     return verify(load_model("old.onnx", data=data), load_model("new.onnx", data=other)).faults
 
 
@@ -52,7 +52,7 @@ def test_no_more_elements_are_made_than_are_looked_at(name: str) -> None:
     other = quantized(STEPS[name].replace("> {", "> { unused = Neg(x)\n"))
     tracemalloc.start()
     try:
-        (fault,) = verified(data, other)
+        (fault,) = faults(data, other)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -63,9 +63,9 @@ def test_no_more_elements_are_made_than_are_looked_at(name: str) -> None:
 def test_layers_share_what_may_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     data = quantized("int64[2] many = {1, 4096}> { t = Tile(d, many)\np = Transpose <perm = [1, 0]> (t)")
     other = quantized("int64[2] many = {1, 4096}> { t = Tile(d, many)\nu = Neg(x)\np = Transpose <perm = [1, 0]> (t)")
-    assert verified(data, other) == ("",)
+    assert faults(data, other) == ("",)
     monkeypatch.setattr("onnxlint_cmsis.analysis.lane_numbers.MOST_LOOKS", 8192)
-    (fault,) = verified(data, other)
+    (fault,) = faults(data, other)
     assert "more than 8,192 elements to look at" in fault
 
 
@@ -74,5 +74,5 @@ def test_tensors_share_what_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None
     data = quantized("int64[2] many = {1, 4096}> { " + "\n".join([*steps, "p = Neg(t9)"]))
     other = quantized("int64[2] many = {1, 4096}> { " + "\n".join([*steps, "u = Neg(x)", "p = Neg(t9)"]))
     monkeypatch.setattr("onnxlint_cmsis.analysis.lane_numbers.ELEMENTS", 0.01)
-    (fault,) = verified(data, other)
+    (fault,) = faults(data, other)
     assert "more than 20,971.52 elements to keep" in fault

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verified
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
 from onnxlint_cmsis.fixers.memory.drafts import drafted
 from onnxlint_cmsis.fixers.memory.row_segments import row_segments
@@ -133,7 +133,7 @@ def every_way(data: bytes, counts: tuple[int, ...]) -> int:
             assert [(row.name, row.shape) for row in written.tensors] == [
                 (row.name, row.shape) for row in draft.tensors
             ]
-            known = verified(TFLITE.load("m.tflite", data), TFLITE.load("m.tflite", new))
+            known = verify(TFLITE.load("m.tflite", data), TFLITE.load("m.tflite", new))
             assert not any(known.faults), (segment, count, known.faults)
             assert segment.operators[0] or wheel_run(new, 2).outputs == before != (), (segment, count)
     return ways

@@ -23,7 +23,7 @@ import onnx
 from onnx import numpy_helper
 
 from model_mutations import _numbers
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_model import fix_model

@@ -23,7 +23,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, defs, helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.model.model_error import ModelError
 

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onnxlint_cmsis.analysis.certified import verified
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
@@ -200,7 +200,7 @@ def told(old: bytes, change: Change, seed: int) -> str:
         files = [TFLITE.load("m.tflite", data) for data in (old, change.data)]
     except ModelError:
         return NOT_READ
-    if not verified(*files, 1 << 18).equal:
+    if not verify(*files, 1 << 18).equal:
         return REFUSED
     nodes = [(file.graph, node) for file in files for node in file.graph.nodes]
     desktop = not any(REFERENCE in (*misread_bias(*of), *unsteady(*of)) for of in nodes)
@@ -221,7 +221,7 @@ def bases(folders: Sequence[Path], largest: int) -> Iterator[tuple[str, bytes]]:
         try:
             noted = write({**described(root_of(SCHEMA, data)), "description": "noted"})
             files = [TFLITE.load("m.tflite", given) for given in (data, noted)]
-            if verified(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
+            if verify(*files, 1 << 18).equal and outcome(data, noted, 0) == EQUAL:
                 yield path.name, data
         except (ModelError, ValueError, KeyError, TypeError, struct.error):
             continue

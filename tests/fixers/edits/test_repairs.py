@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnxlint_cmsis.analysis.certificate import verify
+from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
@@ -151,7 +151,7 @@ def feeds(model: onnx.ModelProto) -> list[dict]:
     return [{"x": random.integers(limits.min, limits.max, shape, endpoint=True).astype(kind)} for _ in range(4)]
 
 
-def verified(model: onnx.ModelProto, data: bytes) -> bool:
+def proven(model: onnx.ModelProto, data: bytes) -> bool:
     """Whether a new file is proven to be equal for every input."""
     return verify(ONNX.load("m.onnx", model.SerializeToString()), ONNX.load("m.onnx", data)).equal
 
@@ -167,7 +167,7 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
     assert hazard in {name for rewrite in result.rewrites for name in rewrite.hazards}
     assert hazards(data, release) == set()
     in_float = any(value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT for value in model.graph.input)
-    assert verified(model, data) != in_float  # sums of floats depend on their order
+    assert proven(model, data) != in_float  # sums of floats depend on their order
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
     for old, new in pairs:
         if old.dtype == np.float32:  # sums depend on their order, which is ONNX Runtime's
@@ -297,7 +297,7 @@ def test_notes_are_answered_exactly_and_once(text_of_model, repair):
     model = parsed(text_of_model)
     result, data = fixed(model, extend_fixable=["CNN504"])
     assert {rewrite.repair for rewrite in result.rewrites} == {repair}
-    assert verified(model, data)
+    assert proven(model, data)
     pairs = zip(outputs(model.SerializeToString(), feeds(model)), outputs(data, feeds(model)), strict=True)
     assert all(np.array_equal(old, new) for old, new in pairs)
     assert fixed(data).model is None
