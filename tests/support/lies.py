@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import struct
 import sys
 import time
 from collections import Counter
@@ -18,22 +17,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import onnx
-from onnx import numpy_helper
-
-from model_mutations import _numbers
 from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_model import fix_model
-from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import TFLITE, format_of
-from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError
+from support.one_off import Lie
+from support.onnx_lies import onnx_lie
 from support.proofs import prove
+from support.tflite_lies import tflite_lie
 from support.tflite_plans import case
 from support.tflite_steps import as_converted, random_chain
 
@@ -45,8 +39,6 @@ SLOWEST = 0.5
 """Seconds that the checker may take for a pair that is lied about."""
 REFUSED, EQUAL, DIFFERS, NOT_LOADED, NOT_RUN = "refused", "equal", "differs", "not loaded", "not run"
 OUTCOMES = (REFUSED, EQUAL, DIFFERS, NOT_LOADED, NOT_RUN)
-WHOLE = {"INT8": "i1", "UINT8": "u1", "INT16": "<i2", "INT32": "<i4", "INT64": "<i8"}
-"""Types of constants that lies are told about."""
 
 
 class Pair(NamedTuple):
@@ -56,13 +48,6 @@ class Pair(NamedTuple):
     """File name, whose end tells the format."""
     old: bytes
     new: bytes
-
-
-class Lie(NamedTuple):
-    """A file that is changed in one thing."""
-
-    kind: str
-    data: bytes
 
 
 def planned(seed: int) -> Pair:
@@ -119,113 +104,6 @@ def lied(pair: Pair, rng: random.Random) -> Lie | None:
     tell = tflite_lie if pair.name.endswith(TFLITE.suffix) else onnx_lie
     told = tell(pair.new, rng)
     return told if told is None or told.data != pair.new else None
-
-
-def other(array: np.ndarray, kind: str, rng: random.Random) -> np.ndarray:
-    """The array with an element one more or less, or with two slices exchanged."""
-    array = array.copy()
-    if kind == "lane":
-        axis = rng.choice([axis for axis, size in enumerate(array.shape) if size > 1])
-        order = [*range(array.shape[axis])]
-        first, second = rng.sample(order, 2)
-        order[first], order[second] = second, first
-        return array.take(order, axis)
-    position = rng.randrange(array.size)
-    element = array.flat[position : position + 1]
-    if array.dtype.kind != "f":
-        array.flat[position] = (element.astype(np.int64) + rng.choice((1, -1))).astype(array.dtype)[0]
-    elif kind == "shift":
-        array.flat[position] = element[0] * array.dtype.type(rng.choice((2, 0.5)))
-    else:
-        array.flat[position] = np.nextafter(element[0], array.dtype.type(rng.choice((0, np.inf))))
-    return array
-
-
-def kind_of(array: np.ndarray, scales: bool, rng: random.Random) -> str:
-    """What a change of a constant is called."""
-    if array.dtype.kind == "f":
-        return rng.choice(("scale", "shift")) if scales else "constant"
-    if max(array.shape, default=0) > 1 and rng.random() < 0.3:
-        return "lane"
-    if array.dtype.itemsize == 1:
-        return "weight" if array.ndim > 1 else "zero-point"
-    return "bias" if array.dtype == np.int32 else "constant"
-
-
-# ONNX: initializers, attributes, operands.
-
-
-def onnx_lie(data: bytes, rng: random.Random) -> Lie | None:
-    model = onnx.ModelProto.FromString(data)
-    nodes = [*model.graph.node]
-    drawn = rng.random()
-    if drawn < 0.75:
-        held = [tensor for tensor in model.graph.initializer if tensor.data_type in (1, 2, 3, 4, 5, 6, 7)]
-        held = [tensor for tensor in held if numpy_helper.to_array(tensor).size and not tensor.external_data]
-        if not held:
-            return None
-        tensor = rng.choice(held)
-        array = numpy_helper.to_array(tensor)
-        reads = [(node, position) for node in nodes for position, name in enumerate(node.input) if name == tensor.name]
-        read_as_scale = any("Linear" in node.op_type and position % 2 for node, position in reads)
-        kind = kind_of(array, read_as_scale, rng)
-        tensor.CopyFrom(numpy_helper.from_array(other(array, kind, rng), tensor.name))
-        return Lie(kind, model.SerializeToString())
-    if drawn < 0.9:
-        stated = [attribute for node in nodes for attribute in node.attribute if attribute.type in (1, 2, 7)]
-        if not stated:
-            return None
-        attribute = rng.choice(stated)
-        if attribute.type == onnx.AttributeProto.FLOAT:
-            attribute.f = float(other(np.array([attribute.f], np.float32), "option", rng)[0])
-        elif attribute.type == onnx.AttributeProto.INT:
-            attribute.i += rng.choice((1, -1))
-        elif attribute.ints:
-            attribute.ints[rng.randrange(len(attribute.ints))] += rng.choice((1, -1))
-        return Lie("option", model.SerializeToString())
-    node = rng.choice([node for node in nodes if node.input])
-    if node.op_type in ("Relu", "Clip") and rng.random() < 0.7:
-        node.op_type = "Identity"
-        del node.input[1:], node.attribute[:]
-        return Lie("bound", model.SerializeToString())
-    names = [name for some in nodes for name in some.input if name]
-    node.input[rng.randrange(len(node.input))] = rng.choice(names)
-    return Lie("operand", model.SerializeToString())
-
-
-# `.tflite`: buffers, and the numbers beside them.
-
-
-def tflite_lie(data: bytes, rng: random.Random) -> Lie | None:
-    lie = bytearray(data)
-    if rng.random() < 0.55:
-        model = read_tflite("m.tflite", data)
-        held = [
-            t
-            for t in model.subgraphs[0].tensors
-            if t.buffer and model.buffers[t.buffer].length and t.elem_type in WHOLE
-        ]
-        if not held:
-            return None
-        tensor = rng.choice(held)
-        span = model.buffers[tensor.buffer]
-        array = np.frombuffer(data, WHOLE[tensor.elem_type], offset=span.offset, count=int(np.prod(tensor.shape)))
-        array = array.reshape(tensor.shape)
-        kind = kind_of(array, False, rng)
-        lie[span.offset : span.offset + array.nbytes] = other(array, kind, rng).tobytes()
-        return Lie(kind, bytes(lie))
-    offset, letter = rng.choice([number for number in _numbers(root_of(SCHEMA, data)) if number[1] != "I"])
-    width = struct.calcsize(f"<{letter}")
-    (number,) = struct.unpack_from(f"<{letter}", data, offset)
-    if letter == "f":
-        kind = rng.choice(("scale", "shift"))
-        struct.pack_into("<f", lie, offset, other(np.array([number], np.float32), kind, rng)[0])
-        return Lie(kind, bytes(lie))
-    lie[offset : offset + width] = ((int(number) + rng.choice((1, -1))) % 256**width).to_bytes(width, "little")
-    return Lie("zero-point" if letter == "q" else "option", bytes(lie))
-
-
-# The command.
 
 
 def main(argv: list[str]) -> int:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 
-from support.onnx_pairs import CHANGES, DIFFERS, EQUAL, FLOATS, QOPERATORS, hunt
+from support.onnx_changes import CHANGES
+from support.onnx_drafts import QOPERATORS
+from support.onnx_operations import FLOATS
+from support.onnx_pair_runs import DIFFERS, EQUAL
+from support.onnx_pairs import hunt
 from support.operator_records import ONNX_RECORDS
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60")) * 5

@@ -1,4 +1,4 @@
-"""Hazards that random calls showed: their conditions, held against what the kernels' loops read and write."""
+"""Which 4 bits the loops of arm_depthwise_conv_s4 over an odd number of input channels take for weights."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ from itertools import product
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-from support.linter import target_of
-
-CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
-
-
-def ids(call: KernelCall, cpu: str = "cortex-m4", release: str = "7.0.0") -> list[str]:
-    return [hazard.id for hazard in route(call, target_of(cpu, release)).hazards]
-
-
-def taps_inside(size: int, taps: int, start: int, dilation: int) -> range:
-    """The taps of a window that meet the input, as the kernels count them."""
-    first = max(0, -(start // dilation)) if start < 0 else 0
-    return range(first, max(first, min(taps, -((start - size) // dilation))))
-
-
-# arm_depthwise_conv_s4: which 4 bits its loops over an odd number of input channels take for weights.
+from support.hazard_calls import CPUS, ids, taps_inside
 
 
 def taken(call: KernelCall, row: int, column: int) -> Iterator[tuple[int, int]]:
@@ -91,40 +75,3 @@ def test_the_kernel_for_one_image_and_even_channels_are_right(cpu: str) -> None:
     batch = single._replace(input_dims=Dims(2, 6, 6, 3), output_dims=Dims(2, 6, 6, 3))
     odd = [[name for name in ids(call, cpu) if name == "dw-s4-odd-channels"] for call in (single, even, batch)]
     assert odd == [[], [], ["dw-s4-odd-channels"]]
-
-
-# Max pools: windows without input.
-
-
-@pytest.mark.parametrize(("entry", "hazard"), [("s8", "max-pool-empty-window"), ("s16", "max-pool-s16-empty-window")])
-@pytest.mark.parametrize("release", ["4.0.0", "5.0.0", "7.0.0", "main"])
-def test_a_max_pool_leaves_windows_without_input_as_they_were(entry: str, hazard: str, release: str) -> None:
-    seen = set()
-    for size, taps, stride, pad, output in product((1, 2, 5), (1, 2, 3), (1, 2), range(4), (1, 2, 4)):
-        call = KernelCall(
-            f"max_pool_{entry}", Dims(1, 4, size, 3), Dims(1, 1, taps, 1), Dims(1, 4, output, 3), Pair(1, stride),
-            Pair(0, pad),
-        )  # fmt: skip
-        empty = any(not taps_inside(size, taps, column * stride - pad, 1) for column in range(output))
-        assert (hazard in ids(call, release=release)) is empty, call
-        seen.add(empty)
-    assert seen == {False, True}
-
-
-# Transposes of two axes, and transposed convolutions whose padding is more than the input spreads to.
-
-
-@pytest.mark.parametrize("cpu", CPUS)
-def test_two_axes_are_turned_also_where_they_stay(cpu: str) -> None:
-    call = KernelCall("transpose_s8", Dims(1, 1, 3, 5), Dims(1, 1, 1, 1), Dims(1, 1, 3, 5), permutation=(0, 1))
-    assert ids(call, cpu) == ["transpose-identity-of-two"]
-    assert ids(call._replace(permutation=(1, 0), output_dims=Dims(1, 1, 5, 3)), cpu) == []
-    assert ids(call._replace(input_dims=Dims(1, 1, 1, 5), output_dims=Dims(1, 1, 1, 5)), cpu) == []
-
-
-@pytest.mark.parametrize("release", ["7.0.0", "main"])
-@pytest.mark.parametrize("cpu", CPUS)
-def test_padding_above_what_the_input_spreads_to_is_wrong_in_7_0_too(cpu: str, release: str) -> None:
-    call = KernelCall("transpose_conv_s8", Dims(1, 2, 6, 4), Dims(5, 3, 5, 4), Dims(1, 1, 9, 5), padding=Pair(3, 0))
-    assert "tconv-padding-above-input" in ids(call, cpu, release)
-    assert ids(call._replace(padding=Pair(2, 0), output_dims=Dims(1, 2, 9, 5)), cpu, release) == []

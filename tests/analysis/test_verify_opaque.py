@@ -1,0 +1,117 @@
+"""Layers that are not described are equal where they and their operands say the same, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from support import models
+from support.equal_files import onnx_equal, tflite_equal
+from support.float_layers import model_of
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import operator_code, write
+
+
+def test_what_stands_in_no_operand_is_not_covered() -> None:
+    def model(domain: str, op_type: str) -> onnx.ModelProto:
+        return model_of([helper.make_node(op_type, ["x"], ["y"], "n", domain=domain)])
+
+    assert onnx_equal(model("", "Softmax"), model("", "Softmax"))
+    assert not onnx_equal(model("some", "Thing"), model("some", "Thing"))
+    assert not onnx_equal(model("", "RandomNormalLike"), model("", "RandomNormalLike"))
+
+
+FLOATS = {
+    "bound of another sign": ("Clip(x, c)", "Clip(x, n)"),
+    "largest of zeros": ("Max(x, m)", "Max(m, x)"),
+    "least of zeros": ("Min(x, m)", "Min(m, x)"),
+    "means": ("GlobalAveragePool(x)", "ReduceMean<axes = [2, 3], keepdims = 1>(x)"),
+    "bound that is not stated": ("Relu(x)", "Clip(x, c)"),
+}
+
+
+@pytest.mark.parametrize("steps", FLOATS.values(), ids=FLOATS)
+def test_floats_are_equal_only_where_the_same_layer_computes_them(steps: tuple[str, str]) -> None:
+    before, after = (
+        models.text(
+            '<ir_version: 8, opset_import: ["" : 17]> '
+            "g (float[1, 2, 4, 4] x, float[1, 2, 4, 4] m) => (float[1, 2, h, w] y) "
+            f"<float c = {{0.0}}, float n = {{-0.0}}> {{ r = {step} y = Reciprocal(r) }}"
+        )
+        for step in steps
+    )
+    assert onnx_equal(before, before) and not onnx_equal(before, after)
+
+
+def halves(step: str, kind: type[np.floating]) -> onnx.ModelProto:
+    """A function of real numbers between integers; only its scales tell the type in which it is computed."""
+    model = models.text(
+        '<ir_version: 9, opset_import: ["" : 19]> g (int8[256] x) => (int8[256] y) <int8 z = {0}>'
+        f"{{ r = DequantizeLinear(x, s, z) m = {step} y = QuantizeLinear(m, t, z) }}"
+    )
+    scales = {"s": 0.09375, "t": 2048}
+    model.graph.initializer.extend(numpy_helper.from_array(np.array(v, kind), name) for name, v in scales.items())
+    return model
+
+
+@pytest.mark.parametrize("step", ["Exp(r)", "Mul(r, r)"])
+def test_halves_round_and_overflow_otherwise_than_floats(step: str) -> None:
+    single, half = halves(step, np.float32), halves(step, np.float16)
+    assert onnx_equal(single, single) and onnx_equal(half, half)
+    assert not onnx_equal(single, half)
+
+
+def test_what_drops_elements_in_every_run_is_not_covered() -> None:
+    """Before operator set 7, where its attribute does not say that it is only tested."""
+    old, new = (
+        models.text(
+            f'<ir_version: 3, opset_import: ["" : {opset}]> g (float[4] x) => (float[4] y) {{ y = Dropout(x) }}'
+        )
+        for opset in (6, 7)
+    )
+    assert not onnx_equal(old, old) and onnx_equal(new, new)
+
+
+def test_scales_between_gates_are_not_covered() -> None:
+    tensors = [tensor("x", [1, 2, 4]), tensor("y", [1, 2, 4])]
+    data = write(one_operator("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, ("UnidirectionalSequenceLSTMOptions", {})))
+    assert not tflite_equal(data, data)
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "other"),
+    [
+        ("RESIZE_BILINEAR", {"align_corners": True}, {"half_pixel_centers": True}),
+        ("LEAKY_RELU", {"alpha": 0.1}, {"alpha": 0.2}),
+        ("SOFTMAX", {"beta": 1.0}, {"beta": 2.0}),
+    ],
+)
+def test_options_of_operators_that_are_not_described_count(op: str, options: dict, other: dict) -> None:
+    kind = f"{op.title().replace('_', '')}Options"
+    tensors = [tensor("x", [1, 4, 4, 2]), tensor("y", [1, 4, 4, 2])]
+    old, new = (write(one_operator(op, tensors, (kind, given))) for given in (options, other))
+    assert not tflite_equal(old, new)
+    assert tflite_equal(old, old)
+
+
+def test_a_kernel_that_would_read_integers_as_real_numbers_is_not_covered() -> None:
+    """Nothing but DEQUANTIZE makes real numbers of integers: LiteRT's NEG of int8 writes int8."""
+
+    def model(read: int) -> bytes:
+        tensors = [
+            tensor("x", [1, 4], scale=(0.05,)),
+            tensor("d", [1, 4], type="FLOAT32", scale=()),
+            tensor("y", [1, 4], type="FLOAT32", scale=()),
+        ]
+        steps = [
+            {"opcode_index": 0, "inputs": [0], "outputs": [1]},
+            {"opcode_index": 1, "inputs": [read], "outputs": [2]},
+        ]
+        subgraph = {"tensors": tensors, "inputs": [0], "outputs": [2], "operators": steps}
+        codes = [operator_code(op) for op in ("DEQUANTIZE", "NEG")]
+        return write({"version": 3, "operator_codes": codes, "subgraphs": [subgraph], "buffers": [{}]})
+
+    assert tflite_equal(model(1), model(1))
+    assert not tflite_equal(model(1), model(0))
