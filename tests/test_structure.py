@@ -172,7 +172,13 @@ PUBLIC = (
     "onnxlint_cmsis.cli.main",
 )  # fmt: skip
 """The API, the command line, and what both do with a file."""
+TESTS_OF_LANES = (
+    "test_requantization", "test_verify_constants", "test_verify_damage", "test_verify_lanes", "test_verify_sizes",
+    "test_verify_structures", "written_files",
+)  # fmt: skip
 TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
+    # What a number of the checker says of a lane, held against runtimes.
+    **dict.fromkeys(("analysis.lane_model", "analysis.lane_numbers", "analysis.lane_values"), TESTS_OF_LANES),
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
     # Which files of a folder are models, folder by folder.
