@@ -179,6 +179,7 @@ TESTS_OF_LANES = (
 TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # What a number of the checker says of a lane, held against runtimes.
     **dict.fromkeys(("analysis.lane_model", "analysis.lane_numbers", "analysis.lane_values"), TESTS_OF_LANES),
+    "analysis.verification": ("test_verify_rows",),
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
     # Which files of a folder are models, folder by folder.
