@@ -76,7 +76,9 @@ def _figures(summary: FileSummary, target: TargetSummary) -> Iterator[tuple[str,
         yield "copies to another memory order", f"{len(summary.copies):,}", MAY_GO
     unknown = f"; {counted(target.unknown_cost, 'layer')} of unknown cost left out" if target.unknown_cost else ""
     if target.cost_known:
-        text = f"not cycles; as measured on {target.measured_on}{unknown}"
+        cpu, _, compilers = target.measured_on.partition(", ")
+        measured = f"with {compilers}" if cpu == cpu_of(target.target) and compilers else f"on {target.measured_on}"
+        text = f"not cycles; as measured {measured}{unknown}"
         yield "predicted instructions", cost_text(target), text
     else:
         yield "predicted instructions", "unknown", "no layer has a known cost"

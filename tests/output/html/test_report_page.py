@@ -154,6 +154,17 @@ def test_equal_rows_and_equal_targets_are_shown_once(tmp_path: Path, told: Told)
     told(page)
 
 
+def test_a_figure_is_one_tile_with_its_cpus_and_a_note_that_they_share(net: Path) -> None:
+    page = written_report(net, "--target", "cortex-m4", "--target", "cortex-m55")
+    (tile,) = re.findall(r"<dt>predicted instructions</dt>(.*?)</div>", page, re.DOTALL)
+    values = [re.sub(r"<[^>]*>", "", value) for value in re.findall(r"<dd>(.*?)</dd>", tile)]
+    assert [f"on {cpu}" in value for cpu, value in zip(CPUS, values, strict=True)] == [True, True]
+    assert tile.count("not cycles") == 1
+
+
+CPUS = ("cortex-m4", "cortex-m55")
+
+
 def test_sections_stand_in_their_order(net: Path) -> None:
     parsed = HtmlPage(written_report(net, "--target", "cortex-m4", "--against", str(net)))
     check_golden("report_outline.txt", "\n".join(parsed.outline) + "\n")
