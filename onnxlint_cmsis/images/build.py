@@ -15,7 +15,7 @@ from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, 
 from onnxlint_cmsis.images.compiled_files import library_levels, structure_differs
 from onnxlint_cmsis.images.elf import MAGIC, read_elf
 from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
-from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, library_use, use_of
+from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, is_function, library_use, use_of
 from onnxlint_cmsis.images.memory_use import MemoryUse, Region, memory_use, regions_beside
 from onnxlint_cmsis.images.models_inside import InsideModel, models_inside
 from onnxlint_cmsis.images.raw import read_raw
@@ -186,6 +186,8 @@ class LibraryBuild:
         """Files in it."""
         self.compilers: tuple[Compiler, ...] = ()
         """What compilers wrote into them, each once."""
+        self.asked = ""
+        """A function of CMSIS-NN that its code calls, whether it is in it or not; empty where it calls none."""
         self.registrations: tuple[str, ...] = ()
         """Operators of TensorFlow Lite Micro whose kernels it has."""
         self.attributes = Attributes({})
@@ -209,6 +211,8 @@ class LibraryBuild:
                 levels[level] = (*levels.get(level, ()), *files)
             compilers |= {compiler.text: compiler for compiler in build.compilers}
             operators |= set(filter(None, map(registered_operator, build.image.functions)))
+            called = sorted({name for calls in build.image.calls.values() for name in calls.values()})
+            self.asked = self.asked or next(filter(is_function, called), "")
             if not self.attributes.values:
                 self.attributes = build.attributes
         self.compilers = tuple(compilers.values())
@@ -230,8 +234,8 @@ class LibraryBuild:
 
     @property
     def reference(self) -> bool:
-        """Whether it has kernels of TensorFlow Lite Micro and no function of CMSIS-NN."""
-        return bool(self.registrations) and self.library is None
+        """Whether it has kernels of TensorFlow Lite Micro, and neither has nor calls a function of CMSIS-NN."""
+        return bool(self.registrations) and self.library is None and not self.asked
 
     @property
     def reference_operators(self) -> tuple[str, ...]:

@@ -124,7 +124,8 @@ def _kernels_of(build: LibraryBuild) -> Iterator[Fact]:
         kernels = "reference" if build.reference else "cmsis_nn"
         text = "reference code, no CMSIS-NN" if build.reference else "with CMSIS-NN"
         # another library may have CMSIS-NN
-        yield Fact("kernels", kernels, text, MAY if build.reference else SURE, f"{build.members} objects")
+        evidence = f"calls such as {build.asked}" if build.asked else f"{build.members} objects"
+        yield Fact("kernels", kernels, text, MAY if build.reference else SURE, evidence)
 
 
 def _runtime(build: Build) -> Iterator[Fact]:

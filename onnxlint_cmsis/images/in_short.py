@@ -20,6 +20,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
         releases = build_settings(build).releases
         ends = dict.fromkeys((*releases[:1], *releases[-1:]))
         parts.append(f"with CMSIS-NN {' to '.join(ends)}".rstrip())
+    elif isinstance(build, LibraryBuild) and build.asked:
+        parts.append("with kernels that call CMSIS-NN, which is not in it")
     elif isinstance(build, LibraryBuild) or build.runtime:
         parts.append("without CMSIS-NN")
     what = f"It is built {' '.join(parts)}" if parts else "It tells little of its build"

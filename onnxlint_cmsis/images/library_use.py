@@ -122,13 +122,17 @@ def library_use(image: Image) -> LibraryUse | None:
     return use_of(functions_of(image), _is_inlined(image)) if image.symbols else None
 
 
+def is_function(name: str) -> bool:
+    """Whether a name is that of a function of CMSIS-NN."""
+    return name.startswith("arm_") and name in table().functions
+
+
 def functions_of(image: Image) -> dict[str, Code]:
     """The code of the functions that CMSIS-NN has, by name without what a compiler puts behind it."""
     functions: dict[str, Code] = {}
-    known = table().functions
     for name, symbol in image.functions.items():
         plain = name.partition(".")[0]
-        if plain in known and plain.startswith("arm_") and len(functions) < MOST_FUNCTIONS:
+        if is_function(plain) and len(functions) < MOST_FUNCTIONS:
             functions.setdefault(plain, code_of(image, symbol))
     return functions
 

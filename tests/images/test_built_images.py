@@ -9,9 +9,10 @@ import pytest
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Isa
-from onnxlint_cmsis.images.build import Build, read_build
+from onnxlint_cmsis.images.build import Build, LibraryBuild, build_from, read_build
 from onnxlint_cmsis.images.facts import MAY, facts_of
-from support.built_images import M3, M4, M33, M55, MISSING, built
+from support.built_images import GCC, M3, M4, M33, M55, MISSING, built
+from support.elf_writer import archive
 from support.firmware_images import MODEL
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
@@ -101,3 +102,15 @@ def test_what_link_time_optimization_leaves_is_told(core: str, cpu: str, tmp_pat
     assert {fact.certainty for fact in facts_of(build) if fact.key == "cmsis_nn_releases"} == {MAY}
     assert [model.data for model in build.models] == [MODEL]
     assert main(["--isolated", "--select", "CNN7", "--release", "4.0.0", str(image)]) == 0
+
+
+@pytest.mark.parametrize("called", ["arm_convolve_wrapper_s8", "plain_convolution"])
+def test_kernels_of_a_library_may_call_cmsis_nn_that_another_one_has(called: str, tmp_path: Path) -> None:
+    source = f"extern int {called}(int); int _ZN6tflite16Register_CONV_2DEv(int x) {{ return {called}(x) + 1; }}"
+    (tmp_path / "conv.c").write_text(source)
+    subprocess.run([GCC, "-mcpu=cortex-m4", "-mthumb", "-O2", "-c", "conv.c"], cwd=tmp_path, check=True)
+    build = build_from("lib.a", memoryview(archive({"conv.o": (tmp_path / "conv.o").read_bytes()})))
+    assert isinstance(build, LibraryBuild)
+    assert build.registrations == ("CONV_2D",)
+    assert build.library is None
+    assert build.reference is (called == "plain_convolution")
