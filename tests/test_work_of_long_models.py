@@ -9,8 +9,13 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from onnx import parser
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.formats.format import ONNX
+from onnxlint_cmsis.lower.dims import is_image
+from onnxlint_cmsis.lower.stored_types import stored_type
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.runtimes.tflm import interpret
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
@@ -44,6 +49,26 @@ def gathered(count: int) -> bytes:
     half = count // 2
     sums = [(1, [number, half + number - 1 if number > 1 else 0]) for number in range(1, half + 1)]
     return of_operators(["RELU", "ADD"], [(0, [0])] * half + sums, [2 * half])
+
+
+def onnx_model(lines: list[str], result: str) -> bytes:
+    """A model of operators in ONNX's own text, of one input `t0`."""
+    head = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 4, 5, 6] t0) => (float[] '
+    data: bytes = parser.parse_model(f"{head}{result}) {{ {' '.join(lines)} }}").SerializeToString()
+    return data
+
+
+def turned(count: int) -> bytes:
+    """A chain of Transposes, of none of which the type is known."""
+    lines = [f"t{number + 1} = Transpose <perm = [0, 2, 3, 1]> (t{number})" for number in range(count)]
+    return onnx_model(lines, f"t{count}")
+
+
+def joined(count: int) -> bytes:
+    """Operators that all read the input, and one that reads all of them."""
+    names = [f"t{number}" for number in range(1, count + 1)]
+    lines = [f"{name} = Relu (t0)" for name in names]
+    return onnx_model([*lines, f"y = Concat <axis = 1> ({', '.join(names)})"], "y")
 
 
 def lines_of(run: Callable[[], Any]) -> int:
@@ -81,3 +106,21 @@ def test_work_grows_with_the_operators(
     once, twice = lines[1] - lines[0], lines[2] - lines[1]
     assert once > 1000
     assert twice < 2.1 * once
+
+
+@pytest.mark.parametrize("make", [turned, joined])
+def test_work_grows_with_the_nodes(make: Callable[[int], bytes]) -> None:
+    """Searches for type and layout end; from 200 nodes on they are as long as they get."""
+    lines = []
+    for count in (200, 400, 800):
+        graph = ONNX.load("m.onnx", make(count)).graph
+        nodes = [node for node in graph.nodes if node.op_type != "Concat"]
+
+        def search(graph: Graph = graph, nodes: list[Node] = nodes) -> None:
+            for node in nodes:
+                stored_type(graph, node.inputs[0])
+                is_image(graph, node.outputs[0])
+
+        search()
+        lines.append(lines_of(search))
+    assert lines[2] - lines[1] < 2.1 * (lines[1] - lines[0])

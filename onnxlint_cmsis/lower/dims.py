@@ -20,7 +20,7 @@ MAX_RANK = 4
 
 
 REACH = 100
-"""How many nodes are looked at for one that tells the layout."""
+"""How many nodes a search for layout or type follows: a chain or a fan of any length takes time in proportion."""
 
 
 def nhwc(shape: Shape | None, missing: int = 1) -> Dims:
@@ -90,7 +90,7 @@ def _read_as_image(graph: Graph, tensor: str) -> bool | None:
     """
     waiting, seen, ordered_reader = [tensor], {tensor}, False
     while waiting and len(seen) <= REACH:
-        for reader in graph.consumers.get(waiting.pop(), ()):
+        for reader in graph.consumers.get(waiting.pop(), ())[:REACH]:
             layout, order = operator_of(reader).layout, reader.ints("perm")
             if layout is Layout.IMAGE:
                 return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
+from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.model.graph import Constant, Graph, Node
 from onnxlint_cmsis.operators.answers import UNCHANGED, Elements
 
@@ -39,7 +40,7 @@ def dequantizes(node: Node | None) -> bool:
 
 def stored_type(graph: Graph, tensor: str) -> str:
     """Element type a tensor is stored in: that before DequantizeLinear, behind what only moves it, else its own."""
-    for _ in range(len(graph.nodes) + 1):
+    for _ in range(REACH):
         producer = graph.producers.get(tensor)
         if producer is None or not producer.inputs or graph.elem_type(tensor) in STORED:
             break
@@ -53,7 +54,7 @@ def stored_type(graph: Graph, tensor: str) -> str:
 
 def weights_behind(graph: Graph, tensor: str) -> Constant | None:
     """Constant a weight comes from, through Q/DQ and what only moves it; None where it is computed."""
-    for _ in range(len(graph.nodes) + 1):
+    for _ in range(REACH):
         if tensor in graph.constants:
             return graph.constants[tensor]
         producer = graph.producers.get(tensor)

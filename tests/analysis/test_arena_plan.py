@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onnxlint_cmsis.analysis import arena_plan
 from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, ArenaStep, ArenaUses, plan_arena
 
 STEPS = st.lists(st.tuples(st.lists(st.integers(0, 12), max_size=4), st.integers(0, 12)), min_size=1, max_size=10)
@@ -18,12 +21,15 @@ def uses_of(steps: list[tuple[list[int], int]], sizes: list[int]) -> ArenaUses:
     return ArenaUses(dict(enumerate(sizes)), (0,), layers, (steps[-1][1],))
 
 
+@pytest.mark.parametrize("long", [0, 3, arena_plan.LONG])
 @settings(max_examples=200, deadline=None)
 @given(steps=STEPS, sizes=st.lists(st.integers(0, 200), min_size=13, max_size=13))
 def test_each_buffer_lies_at_the_lowest_place_that_is_free_while_it_lives(
-    steps: list[tuple[list[int], int]], sizes: list[int]
+    long: int, steps: list[tuple[list[int], int]], sizes: list[int]
 ) -> None:
-    plan = plan_arena(uses_of(steps, sizes))
+    """However many moments make a life a long one."""
+    with patch.object(arena_plan, "LONG", long):
+        plan = plan_arena(uses_of(steps, sizes))
     placed: list[int] = []
     for buffer in sorted(plan.offsets, key=lambda buffer: (-sizes[buffer], buffer)):
         first, last = plan.lifetimes[buffer]
