@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize
@@ -25,6 +26,7 @@ class WidthTimes:
 
     def ranges(self, step: WidthStep) -> list[dict[str, float] | None]:
         """Times in milliseconds on each target at a width; None without a prediction."""
-        times = (time and time.more(cycles) for time, cycles in zip(self.today, step.cycles, strict=True))
+        pairs = zip(self.today, step.cycles, strict=True)
+        times = (time.more(cycles) if time and not any(map(isnan, cycles)) else None for time, cycles in pairs)
         bounds = (time.milliseconds if time else None for time in times)
         return [bound and {"low": bound[0], "high": bound[1]} for bound in bounds]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from math import isnan
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
@@ -78,7 +79,8 @@ def widths_text(
         for line, staircase in zip(table, [None, *stairs], strict=False):
             lines += [line, *(_plot(staircase, number) if plot and staircase else ())]
         blocks.append("".join(f"{line}\n" for line in lines))
-    timed = any(more for staircase in stairs for step in staircase.steps for more in step.cycles if len(more) == 1)
+    every = (more for staircase in stairs for step in staircase.steps for more in step.cycles)
+    timed = any(len(more) == 1 and not isnan(more[0]) for more in every)
     notes = [
         f"{MEANING}{TIME_MEANS if timed else ''}{NOT_AT_MEANS if left_out else ''}",
         *[MARKS] * plot,
@@ -114,9 +116,9 @@ def change(now: WidthStep, then: WidthStep, target: int) -> str:
 
 
 def _time_change(step: WidthStep, target: int, clock: int) -> str:
-    """` (-0.42 ms)`; empty where the memories are not known."""
+    """` (-0.42 ms)`; empty where the memories, or the time of a layer, are not known."""
     more = step.cycles[target] if step.cycles else ()
-    return f" ({1000 * more[0] / clock:+.2g} ms)" if len(more) == 1 else ""
+    return f" ({1000 * more[0] / clock:+.2g} ms)" if len(more) == 1 and not isnan(more[0]) else ""
 
 
 def _percent(part: int, whole: int) -> str:

@@ -200,6 +200,11 @@ def test_float_kernels_have_no_time_since_none_was_measured(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["totals"][0]["time"]["predicted_ms"] is None
     assert not [layer for layer in report["layers"] if "time" in layer]
+    assert main(["widths", *words[1:]]) == 0
+    assert " ms)" not in capsys.readouterr().out
+    assert main(["widths", *words[1:], "--output-format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {*(step["predicted_ms"][0] for group in report["classes"] for step in group["widths"])} == {None}
 
 
 def test_json_of_widths_has_a_range_for_every_width(tmp_path, capsys):

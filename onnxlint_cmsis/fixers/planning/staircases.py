@@ -56,7 +56,8 @@ class WidthStep(NamedTuple):
     arena: int | None
     """Bytes of activations, at least; None where a size is unknown."""
     cycles: tuple[tuple[float, ...], ...] = ()
-    """Modelled cycles more than today on each target, for each pair of memories; none without a predicted time."""
+    """Modelled cycles more than today on each target, for each pair of memories; none without a predicted time, and no
+    number where a layer's time is not known."""
 
 
 class Staircase(NamedTuple):
@@ -244,7 +245,7 @@ class _Model:
         for site in self._sites.get(leaf, ()):
             grid = site.grid((leaf,), [chosen])
             for number, cycles in enumerate(self._cycles.of(site, *grid) if grid else ()):
-                more[number] += np.nan_to_num(cycles[:, 1:] - cycles[:, :1])
+                more[number] += cycles[:, 1:] - cycles[:, :1]
         return more
 
     def _arena(self, leaf: int, size: int) -> int | None:
