@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from firmware_check.compilers import GCC, label_of
 from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost_error import ZERO, DocumentedError, documented_error, reference_error
-from onnxlint_cmsis.cmsis_nn.library import copy_range, cost_of_route, instructions_range, reference_range
+from onnxlint_cmsis.cmsis_nn.library import copy_range, cost_of_route, instructions_range, reference_range, route
 from onnxlint_cmsis.ground.types import Isa
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
     from firmware_check.program import Step
     from onnxlint_cmsis.cmsis_nn.compilers import MeasuredCompiler
-    from onnxlint_cmsis.cmsis_nn.library import Route
+    from onnxlint_cmsis.ground.types import KernelCall, Target
 
 
 Ends = tuple[int, int]
@@ -31,6 +31,8 @@ CODES = {
     "reference_concat": "concatenation",
 }
 """Form of reference code to the kind that has a range."""
+COPY = "reference_move"
+"""Form of reference code that copies."""
 REPEATING = ("reference_add", "reference_mul")
 """Those of them that may read an operand of fewer elements several times."""
 
@@ -93,28 +95,62 @@ def told(ends: Ends | None) -> str:
     return f"{ends[0]:,}" if ends[0] == ends[1] else f"{ends[0]:,} to {ends[1]:,}"
 
 
-def instructions_of(step: Step, bench: Bench, predicted: Route | None, status: int, counted: int) -> Instructions:
+class LayerWork(NamedTuple):
+    """What of a layer decides which instructions are predicted."""
+
+    call: KernelCall | None
+    """Its call of CMSIS-NN; None for reference code."""
+    code: str = ""
+    """Form of its reference code."""
+    shape: tuple[int, ...] = ()
+    """Output of reference code."""
+    width: int = 1
+    """Bytes of one element of it."""
+    places: tuple[tuple[int, int], ...] = ()
+    """Sizes and steps of the loops of a copy (`reference_move`)."""
+    by_row: bool = False
+    """Whether its call runs once for each row."""
+    zero_outputs: int = 0
+    """Outputs of channels whose weights are all zero."""
+
+
+def work_of(step: Step) -> LayerWork:
+    """What of a step decides its instructions."""
+    if step.function and step.call is not None:
+        return LayerWork(step.call, by_row="block" in step.numbers, zero_outputs=_zero_outputs(step))
+    width = step.output.quantization.bits // 8
+    places = cast("list[tuple[int, int]]", step.numbers.get("places", ())) if step.form == COPY else ()
+    return LayerWork(None, step.form, step.output.shape, width, tuple((size, stride) for size, stride in places))
+
+
+def instructions_of(step: Step, bench: Bench, status: int, counted: int) -> Instructions:
     """Hold what was counted in a layer against what is predicted; `status` is what its call returned."""
+    work = work_of(step)
+    own = label_of(GCC).partition(" ")[2]
+    judged = judged_work(work, bench.target, own, status, counted)
+    unlike = _unlike_measured(bench) if work.call and judged.predicted else ""
+    return replace(judged, unjudged=judged.unjudged or unlike)
+
+
+def judged_work(work: LayerWork, target: Target, own: str, status: int, counted: int) -> Instructions:
+    """The same of a build as it was measured; `own` is the version of gcc that compiled reference code."""
     if status:
         return Instructions(counted, unjudged=f"it returned status {status}")
-    if step.function and step.call is not None and predicted is not None:
-        return _of_call(step, bench, predicted, counted)
-    return _of_reference_code(step, bench, counted)
+    return _of_call(work, work.call, target, counted) if work.call else _of_reference_code(work, target, own, counted)
 
 
-def _of_call(step: Step, bench: Bench, predicted: Route, counted: int) -> Instructions:
-    call, target = step.call, bench.target
-    assert call is not None
-    if "block" in step.numbers:
+def _of_call(work: LayerWork, call: KernelCall, target: Target, counted: int) -> Instructions:
+    if work.by_row:
         return Instructions(counted, unjudged="its call runs once for each row, and the number is that of one call")
-    number = cost_of_route(call, target, predicted)
-    ends = instructions_range(call, target, predicted) or (None if number is None else (number, number))
+    taken = route(call, target)
+    number = cost_of_route(call, target, taken)
+    ends = instructions_range(call, target, taken) or (None if number is None else (number, number))
     if ends is None:
         known = measured_compilers(target)
-        what = f"{predicted.effective or 'this call'} here" if known else f"code of {label_of(bench.compiler)}"
+        code = f"{target.compiler} {target.compiler_version}".strip()
+        what = f"{taken.effective or 'this call'} here" if known else f"code of {code}"
         return Instructions(counted, unjudged=f"no number is known of {what}")
-    error = documented_error(call, target, predicted)
-    return Instructions(counted, ends, error, ZERO * _zero_outputs(step), _unlike_measured(bench))
+    return Instructions(counted, ends, documented_error(call, target, taken), ZERO * work.zero_outputs)
 
 
 def _zero_outputs(step: Step) -> int:
@@ -139,20 +175,19 @@ def _unlike_measured(bench: Bench) -> str:
     return ""
 
 
-def _of_reference_code(step: Step, bench: Bench, counted: int) -> Instructions:
+def _of_reference_code(work: LayerWork, build: Target, own: str, counted: int) -> Instructions:
     """Code of this check, which gcc compiles."""
-    name, _, version = label_of(GCC).partition(" ")
-    target = bench.target._replace(compiler=name, compiler_version=version)
-    width = step.output.quantization.bits // 8
-    if step.form == "reference_move":
-        ends = copy_range(target, cast("list[tuple[int, int]]", step.numbers["places"]))
-    elif step.form in CODES:
-        ends = reference_range(target, CODES[step.form], step.output.shape, width, repeats=step.form in REPEATING)
+    target = build._replace(compiler=GCC.name, compiler_version=own)
+    if work.code == COPY:
+        ends = copy_range(target, work.places)
+    elif work.code in CODES:
+        repeats = work.code in REPEATING
+        ends = reference_range(target, CODES[work.code], work.shape, work.width, repeats=repeats)
     else:
         ends = None
     if ends is None:
         return Instructions(counted, unjudged=f"no range is known of this reference code on {target.cpu}")
-    why = "" if _is(GCC_12, version) else f"{GCC_12.label} was measured, not {name} {version}"
+    why = "" if _is(GCC_12, own) else f"{GCC_12.label} was measured, not {GCC.name} {own}"
     return Instructions(counted, ends, reference_error(target), unjudged=why)
 
 

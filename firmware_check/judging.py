@@ -85,7 +85,7 @@ def judge(
     if plain.status != traced.status:
         texts.append(("FWC001", f"status {traced.status} in the traced build, {plain.status} in the untraced one"))
     texts += [("FWC001", text) for text in absent]
-    instructions = instructions_of(step, bench, predicted, traced.status, plain.instructions)
+    instructions = instructions_of(step, bench, traced.status, plain.instructions)
     if instructions.verdict == DISAGREES:
         texts.append(("FWC004", instructions.disagreement))
     return LayerVerdict(

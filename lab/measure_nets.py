@@ -1,94 +1,85 @@
-"""Makes tests/data/net_instructions.json: python lab/measure_nets.py FOLDER [NAME...] --cmsis-nn DIR [--again].
+"""Makes tests/data/net_instructions.jsonl.gz: python lab/measure_nets.py FOLDER [NAME...] --cmsis-nn DIR [--again].
 
-Runs each .onnx and .tflite model below FOLDER on every board of the firmware check, and keeps what was predicted and
-counted of each net, which has LEAST_LAYERS layers or more. What the file has already is not run again, so that a run
-that was ended goes on; --again measures it anew, and names choose models. Layers run one by one where the board does
-not hold them together.
+Runs each .onnx and .tflite model below FOLDER on every board of the firmware check, and keeps what was counted in each
+layer of nets that have LEAST_LAYERS layers or more; scripts/make_docs.py holds it against today's predictions. What the
+file has already is not run again, so that a run that was ended goes on; --again measures it anew, and names choose
+models. Layers run alone where the board does not hold them together.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from firmware_check.board_run import inputs_of, run_on_board
 from firmware_check.boards import BOARDS
+from firmware_check.build import Bench
+from firmware_check.counted_nets import RELEASE, CountedLayer, read_layers, write_layers
+from firmware_check.errors import FirmwareError
+from firmware_check.instructions import work_of
+from firmware_check.library import open_library
+from firmware_check.opening import OpenedModel, Options, open_model
 
-FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.json"
+if TYPE_CHECKING:
+    from firmware_check.library import Library
+    from firmware_check.onnx_answers import Arrays
+    from firmware_check.verdict import LayerVerdict
+
+FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.jsonl.gz"
 LEAST_LAYERS = 3
 """Layers of a net; a file with fewer holds single operators."""
-OPEN_SIZES = {"yunet_n_dynamic": "input=1,3,64,64", "ppocrv4_det": "x=1,3,64,64"}
+OPEN_SIZES = {"yunet_n_dynamic": {"input": (1, 3, 64, 64)}, "ppocrv4_det": {"x": (1, 3, 64, 64)}}
 """Sizes of inputs that files leave open."""
 SECONDS = 900
 """For one run of QEMU."""
 
-Row = dict[str, Any]
+
+def counted_in(path: Path, library: Library, cpus: list[str], folder: Path) -> list[CountedLayer]:
+    """What the layers of a model take on some boards; none where it cannot be firmware."""
+    try:
+        model = open_model(str(path), library, Options(OPEN_SIZES.get(path.stem, {}), runs=1), folder)
+        inputs = inputs_of(model, 0, 1)
+    except FirmwareError as error:
+        print(error, file=sys.stderr)
+        return []
+    steps = model.program.steps
+    if len(steps) < LEAST_LAYERS:
+        return []
+    layers = [CountedLayer(path.name, number, step.label, work_of(step), {}, {}) for number, step in enumerate(steps)]
+    numbers = {(step.label, step.output.tensor, step.function): number for number, step in enumerate(steps)}
+    for cpu in cpus:
+        bench = Bench(next(board for board in BOARDS if board.cpu == cpu), library, SECONDS, jobs=1)
+        for verdict in verdicts(model, bench, inputs, folder):
+            layer = layers[numbers[verdict.label, verdict.tensor, verdict.function]]
+            layer.counted[cpu] = verdict.instructions.counted
+            if verdict.status:
+                layer.status[cpu] = verdict.status
+    return layers
 
 
-def checked(path: Path, library: str, cpus: list[str], *more: str) -> dict[str, Any]:
-    """The report of a model on some boards; empty where it cannot be firmware."""
-    shape = OPEN_SIZES.get(path.stem)
-    command = [
-        *(sys.executable, "-m", "firmware_check", str(path), "--cmsis-nn", library, "--target", ",".join(cpus)),
-        *("--runs", "1", "--jobs", "1", "--timeout", str(SECONDS), "--json", "-", *more),
-        *(("--input-shape", shape) if shape else ()),
+def verdicts(model: OpenedModel, bench: Bench, inputs: list[Arrays], folder: Path) -> tuple[LayerVerdict, ...]:
+    """The layers of a model on a board, together where it holds them."""
+    for per_layer in (False, True):
+        images = folder / f"{bench.board.cpu}-{per_layer}"
+        images.mkdir()
+        try:
+            return run_on_board(model, bench, inputs, images, per_layer).layers
+        except FirmwareError as error:
+            print(f"{model.path}, {bench.board.cpu}: {error}", file=sys.stderr)
+    return ()
+
+
+def merged(before: list[CountedLayer], fresh: list[CountedLayer]) -> list[CountedLayer]:
+    """Counts of a net on further boards beside those that are known of the same layers."""
+    known = {(layer.number, layer.work): layer for layer in before}
+    old = [known.get((layer.number, layer.work), layer) for layer in fresh]
+    return [
+        layer._replace(counted={**was.counted, **layer.counted}, status={**was.status, **layer.status})
+        for was, layer in zip(old, fresh, strict=True)
     ]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    report: dict[str, Any] = json.loads(done.stdout) if done.stdout.startswith("{") else {}
-    return report
-
-
-def row_of(path: Path, check: dict[str, Any]) -> Row:
-    """What is kept of one check."""
-    layers = [layer["instructions"] | {"kernel": _kernel(layer)} for layer in check["layers"]]
-    judged = [layer for layer in layers if layer["verdict"] != "not judged"]
-    predicted = check["predicted"]
-    reasons: dict[str, int] = {}
-    for layer in layers:
-        if layer["not_judged"]:
-            reasons[layer["not_judged"]] = reasons.get(layer["not_judged"], 0) + 1
-    worst = max(judged, key=_needed, default=None)
-    number = predicted["instructions"]
-    return {
-        "net": path.name,
-        "cpu": check["target"].partition(",")[0],
-        "layers": len(layers),
-        "predicted": predicted["instructions_range"] or [number, number],
-        "counted": predicted["measured"],
-        "worst": worst
-        and [
-            *(worst["kernel"], worst["off"], _base(worst), worst["allowed"]),
-            worst["documented"]["instructions"],
-        ],
-        "disagree": sum(layer["verdict"] == "DISAGREES" for layer in layers),
-        "not_judged": reasons,
-    }
-
-
-def _kernel(layer: Row) -> str:
-    return str(layer["observed"]["effective"] if layer["function"] else "reference code")
-
-
-def _base(layer: Row) -> int:
-    """The end of the prediction that is nearer to what was counted."""
-    ends = layer["instructions_range"] or [layer["instructions"]]
-    return int(ends[0] if layer["off"] < 0 else ends[-1])
-
-
-def _needed(layer: Row) -> float:
-    """Percent that a layer is off beside what is left to all."""
-    least = int(layer["documented"]["instructions"])
-    return max(0, abs(int(layer["off"])) - least) / max(1, _base(layer))
-
-
-def write(rows: list[Row]) -> None:
-    """Write the file, a line for each net and board."""
-    order = {board.cpu: number for number, board in enumerate(BOARDS)}
-    rows.sort(key=lambda row: (row["net"], order[row["cpu"]]))
-    FILE.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -99,24 +90,27 @@ def main() -> int:
     parser.add_argument("--cmsis-nn", required=True)
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
-    rows: list[Row] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else []
+    library = open_library(options.cmsis_nn)
+    if library.release != RELEASE:
+        print(f"{library.label} is not {RELEASE}", file=sys.stderr)
+        return 2
+    nets: dict[str, list[CountedLayer]] = {}
+    for layer in read_layers(FILE):
+        nets.setdefault(layer.net, []).append(layer)
     files = [path for end in ("onnx", "tflite") for path in sorted(options.folder.rglob(f"*.{end}"))]
     for path in files:
         if options.names and path.name not in options.names:
             continue
-        known = [] if options.again else [row["cpu"] for row in rows if row["net"] == path.name]
-        cpus = [board.cpu for board in BOARDS if board.cpu not in known]
+        before = [] if options.again else nets.get(path.name, [])
+        cpus = [board.cpu for board in BOARDS if not any(board.cpu in layer.counted for layer in before)]
         if not cpus:
             continue
-        checks = checked(path, options.cmsis_nn, cpus).get("checks", [])
-        left = [cpu for cpu in cpus if not any(check["target"].startswith(f"{cpu},") for check in checks)]
-        if left:
-            checks += checked(path, options.cmsis_nn, left, "--per-layer").get("checks", [])
-        fresh = [row_of(path, check) for check in checks if len(check["layers"]) >= LEAST_LAYERS]
-        new = {row["cpu"] for row in fresh}
-        rows = [row for row in rows if row["net"] != path.name or row["cpu"] not in new] + fresh
-        write(rows)
-        print(path.name, {row["cpu"]: row["disagree"] for row in fresh}, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            fresh = merged(before, counted_in(path, library, cpus, Path(folder)))
+        if any(layer.counted for layer in fresh):
+            nets[path.name] = fresh
+            write_layers(FILE, [layer for _, layers in sorted(nets.items()) for layer in layers])
+            print(path.name, {cpu: sum(cpu in layer.counted for layer in fresh) for cpu in cpus}, flush=True)
     return 0
 
 

@@ -1,67 +1,74 @@
-"""The part of docs/evidence.md on instructions of nets: predicted against counted, from recorded runs."""
+"""The part of docs/evidence.md on instructions of nets: what was counted once, against what is predicted today."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from firmware_check.boards import BOARDS
+from firmware_check.counted_nets import read_layers
+from firmware_check.instructions import DISAGREES, Instructions
 
-FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.json"
+FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.jsonl.gz"
 HEAD = """
 ## Do instructions of nets agree?
 
-`lab/measure_nets.py` runs nets with CMSIS-NN 7.0.0 and gcc 12.2 on all boards of the firmware check. A cell has by how
-much what was counted in a net is off its prediction, or outside of its range; the same of its worst layer, beside 500
-instructions (1,000 on Cortex-M0 and M23); and in parentheses the layers that have no prediction.
+`lab/measure_nets.py` ran nets with CMSIS-NN 7.0.0 and gcc 12.2 on all boards of the firmware check, and this page holds
+what it counted in each layer against today's predictions. A cell has by how much a net is off its prediction, or
+outside of its range; the same of its worst layer, beside 500 instructions (1,000 on Cortex-M0 and M23); and in
+parentheses the layers that have no prediction.
 
 """
 
-Row = dict[str, Any]
+Runs = dict[str, dict[str, list[Instructions]]]
+
+
+def runs_of_nets() -> Runs:
+    """The layers of each net on each CPU that it ran on."""
+    nets: Runs = {}
+    for layer in read_layers(FILE):
+        for cpu in layer.counted:
+            nets.setdefault(layer.net, {}).setdefault(cpu, []).append(layer.on(cpu))
+    return nets
 
 
 def nets_table() -> str:
     """The section."""
-    rows: list[Row] = json.loads(FILE.read_text(encoding="utf-8"))
-    nets: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        nets.setdefault(row["net"], {})[row["cpu"]] = row
+    nets = runs_of_nets()
     cpus = [board.cpu for board in BOARDS]
     heads = " | ".join(cpu.removeprefix("cortex-").upper() for cpu in cpus)
     lines = [f"| percent off | layers | {heads} |", "|---" * (len(cpus) + 2) + "|"]
     for net, ran in nets.items():
-        layers = max(row["layers"] for row in ran.values())
         cells = " | ".join(_cell(ran[cpu]) if cpu in ran else "-" for cpu in cpus)
-        lines.append(f"| {Path(net).stem.replace('_', ' ')} | {layers} | {cells} |")
-    return HEAD + "\n".join(lines) + "\n" + _ends(rows)
+        lines.append(f"| {Path(net).stem.replace('_', ' ')} | {max(map(len, ran.values()))} | {cells} |")
+    return (
+        HEAD
+        + "\n".join(lines)
+        + "\n"
+        + _ends([layer for ran in nets.values() for run in ran.values() for layer in run])
+    )
 
 
-def _cell(row: Row) -> str:
-    least, most = row["predicted"]
-    off = row["counted"] - max(least, min(most, row["counted"]))
-    whole = f"{100 * off / max(1, least if off < 0 else most):+.2f}"
-    missing = sum(row["not_judged"].values())
-    return f"{whole}, {worst_percent(row):.1f}{f' ({missing})' if missing else ''}"
+def _cell(layers: list[Instructions]) -> str:
+    known = [layer for layer in layers if layer.predicted]
+    least, most = (sum(layer.predicted[end] for layer in known if layer.predicted) for end in (0, 1))
+    whole = Instructions(sum(layer.counted for layer in known), (least, most))
+    missing = len(layers) - len(known)
+    worst = max((percent_beside_least(layer) for layer in known), default=0.0)
+    return f"{100 * whole.share:+.2f}, {worst:.1f}{f' ({missing})' if missing else ''}"
 
 
-def worst_percent(row: Row) -> float:
-    """By how many percent the worst layer of a run is off, beside the instructions that are left out of it."""
-    if row["worst"] is None:
-        return 0.0
-    _, off, base, _, least = row["worst"]
-    return 100 * max(0, abs(int(off)) - int(least)) / max(1, int(base))
+def percent_beside_least(layer: Instructions) -> float:
+    """By how many percent a layer is off, beside the instructions that no percentage is asked of."""
+    least = layer.documented.least if layer.documented else 0
+    return 100 * abs(layer.share) * max(0, abs(layer.off) - least) / max(1, abs(layer.off))
 
 
-def _ends(rows: list[Row]) -> str:
+def _ends(layers: list[Instructions]) -> str:
     """How many agree, and why layers are not judged."""
-    disagreeing = sum(row["disagree"] for row in rows)
-    judged = sum(row["layers"] - sum(row["not_judged"].values()) for row in rows)
-    reasons: Counter[str] = Counter()
-    for row in rows:
-        for reason, count in row["not_judged"].items():
-            reasons[reason.partition(" on cortex-")[0]] += count
+    disagreeing = sum(layer.verdict == DISAGREES for layer in layers)
+    judged = sum(not layer.unjudged for layer in layers)
+    reasons = Counter(layer.unjudged.partition(" on cortex-")[0] for layer in layers if layer.unjudged)
     listed = "".join(f"* {count:,}: {reason}\n" for reason, count in reasons.most_common())
     return (
         f"\nOf {judged:,} runs of layers {disagreeing or 'none'} {'are' if disagreeing != 1 else 'is'} further off than"

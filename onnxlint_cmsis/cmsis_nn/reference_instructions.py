@@ -8,6 +8,7 @@ gcc 12.2 under QEMU on Cortex-M0, M3, M4, M23 and M55: tests/data/cost_plain.jso
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, prod
 
 from onnxlint_cmsis.cmsis_nn.cost_records import COMPILER, integer_build
@@ -83,7 +84,7 @@ MOVING = ("move", "transpose", "pad")
 """Reference code that copies elements."""
 
 
-def copy_range(target: Target, places: list[tuple[int, int]], width: int = 1) -> tuple[int, int] | None:
+def copy_range(target: Target, places: Sequence[tuple[int, int]], width: int = 1) -> tuple[int, int] | None:
     """Least and most instructions of a copy; `width` are the bytes of an element.
 
     `places` has for each loop from the outermost how often it runs, and how many elements it goes on in the source.

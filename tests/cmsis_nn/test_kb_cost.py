@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import fit_cost
 import fit_float
+import held_out_errors
 from non_negative import non_negative
 from onnxlint_cmsis.cmsis_nn.cost import counts_of
 from onnxlint_cmsis.cmsis_nn.cost_records import CPUS, FOLDER, INTEGER_CPUS, table_of
@@ -45,7 +46,6 @@ COMPILED = [
 """Builds by the later compilers."""
 LATER = ("dsp-gcc13", "mve-gcc13", "dsp-clang19", "mve-clang19")
 """Ends of their files among the vectors."""
-FOLDS = 4
 
 # Median and 95th percentile of the error in percent, for each kind.
 DEMANDED = dict.fromkeys(("conv", "dw", "fc"), (2.0, 8.0))
@@ -56,8 +56,15 @@ REACHED = {
 }
 REACHED_ALONE = REACHED | {"avg": (0.9, 2.5), "max": (0.25, 1.8)}
 """The same on Cortex-M0 and M23, on which a division and a maximum take what the data decide."""
-REACHED_LATER = REACHED | {"dw": (0.25, 4.0), "avg": (0.6, 2.5), "max": (0.7, 4.0)}
+REACHED_LATER = REACHED | {"dw": (0.25, 1.5), "avg": (0.6, 2.5), "max": (0.7, 4.0)}
 """The same with gcc 13.2 and clang 19.1."""
+BEYOND = {
+    "dsp-clang19": {"arm_depthwise_conv_3x3_s8, no bias", "arm_depthwise_conv_s8_opt, no bias"},
+    "mve-clang19": {
+        "arm_depthwise_conv_s16", "arm_depthwise_conv_s16, no bias", "depthwise_conv_s8_generic, no bias",
+    },
+}  # fmt: skip
+"""Functions whose code by clang has loops that are counted less well: up to 8 %. The data decide on softmax."""
 needs_vectors = pytest.mark.skipif(not SHARED.exists(), reason="the complete cost vectors are not beside the project")
 
 CONV = KernelCall("convolve_s8", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1))
@@ -97,10 +104,7 @@ def test_the_sample_is_predicted(target: Target) -> None:
 @cache
 def left_out(name: str) -> tuple[tuple[fit_cost.Row, float | None], ...]:
     """Every row of a build with what is predicted by fits to rows of other shapes."""
-    rows = fit_cost.read(SHARED / f"{name}.jsonl.gz")
-    shapes = {call: number % FOLDS for number, call in enumerate(sorted({row.call for row in rows}, key=repr))}
-    tables = [fit_cost.fit([row for row in rows if shapes[row.call] != fold]) for fold in range(FOLDS)]
-    return tuple((row, fit_cost.predicted(row, tables[shapes[row.call]])) for row in rows)
+    return tuple(held_out_errors.left_out(SHARED / f"{name}.jsonl.gz"))
 
 
 @needs_vectors
@@ -112,6 +116,25 @@ def test_shapes_left_out_of_the_fit_are_predicted(core: str) -> None:
         errors.setdefault(row.kind, []).append(abs(number / row.instructions - 1) * 100)
     check(errors, DEMANDED)
     check(errors, REACHED_ALONE if core in ALONE else REACHED_LATER if core in LATER else REACHED)
+
+
+@needs_vectors
+@pytest.mark.parametrize("core", [*ALONE, *LATER])
+def test_each_function_is_predicted_on_shapes_that_no_fit_saw(core: str) -> None:
+    """95 of 100 to 4 % where a function has weights, else to 8 %; a mean over kinds could hide one."""
+    target = fit_cost.target_of(SHARED / f"v7.0.0-{core}.jsonl.gz")
+    errors: dict[str, list[float]] = {}
+    for row, number in left_out(f"v7.0.0-{core}"):
+        assert number is not None, row
+        function = route(row.call, target).effective
+        errors.setdefault(function, []).append(100 * abs(number / row.instructions - 1))
+    errors |= {group.function: group.errors for group in held_out_errors.of_later(SHARED / f"v7.0.0-{core}.jsonl.gz")}
+    assert len(errors) > 40
+    beyond = {
+        function: round(float(np.percentile(off, 95)), 1) for function, off in errors.items()
+        if np.percentile(off, 95) > (4 if "conv" in function or "fully_connected" in function else 8)
+    }  # fmt: skip
+    assert beyond.keys() - {"arm_softmax_s8"} == BEYOND.get(core, set()), beyond
 
 
 @needs_vectors

@@ -18,7 +18,7 @@ from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.program import Array, Quantization, Step, Value
 from onnxlint_cmsis.cmsis_nn.cost_error import ZERO, DocumentedError
-from onnxlint_cmsis.cmsis_nn.library import cost, route
+from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.ground.types import Dims, KernelCall
 from support import firmware_models as models
 from support.firmware_runs import CORES, data, needs_firmware
@@ -65,7 +65,7 @@ def step(form: str = "fully_connected", function: str = "arm_fully_connected_s8"
 
 
 def judged(layer: Step, on: Bench, counted: int, status: int = 0) -> Instructions:
-    return instructions_of(layer, on, route(DENSE, on.target), status, counted)
+    return instructions_of(layer, on, status, counted)
 
 
 def versioned(monkeypatch: pytest.MonkeyPatch, gcc: str, clang: str = "19.1.7") -> None:

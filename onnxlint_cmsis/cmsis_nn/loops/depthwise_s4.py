@@ -6,7 +6,13 @@ NNSupportFunctions/arm_nn_depthwise_conv_nt_t_s4.c.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import columns_of_windows, gathered_windows, in_blocks, met_windows
+from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import (
+    columns_of_windows,
+    gathered_windows,
+    in_blocks,
+    met_windows,
+    row_taps,
+)
 from onnxlint_cmsis.cmsis_nn.loops.memory import library_block, widen
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, add
@@ -32,7 +38,7 @@ def s4_generic(sizes: LoopSizes, _: Isa) -> Counts:
 
 def window_outputs(name: str, sizes: LoopSizes, taken: int, outputs: int) -> Counts:
     """The loops around `outputs` outputs, or pairs of them, of each pixel."""
-    plane, images = sizes.plane, taken * sizes.n
+    images = taken * sizes.n
     pixels = images * sizes.pixels
     return {
         f"{name}.image": images,
@@ -41,7 +47,7 @@ def window_outputs(name: str, sizes: LoopSizes, taken: int, outputs: int) -> Cou
         f"{name}.channel": pixels * sizes.in_c,
         f"{name}.output.dilated_h": pixels * outputs * (sizes.dilation_h > 1),
         f"{name}.output.dilated_w": pixels * outputs * (sizes.dilation_w > 1),
-        f"{name}.tap": images * plane.inside * outputs,
+        **row_taps(f"{name}.tap", sizes, images * outputs),
         **met_windows(f"{name}.output", f"{name}.filter_row", sizes, images * outputs),
     }
 

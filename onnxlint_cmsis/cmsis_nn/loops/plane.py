@@ -56,6 +56,8 @@ class AxisTaps(NamedTuple):
     """Positions where neither does."""
     outside: int
     """Positions without a tap on the input."""
+    with_four: int
+    """Positions with four taps or more on the input."""
 
 
 class Plane(NamedTuple):
@@ -107,16 +109,17 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
 
 def _axis(axis: AxisSizes) -> AxisTaps:
     first, last = (min(max(0, position), len(axis.starts)) for position in _whole(axis))
-    before, inside, outside = 0, (last - first) * axis.size, 0
+    before, inside, outside, with_four = 0, (last - first) * axis.size, 0, (last - first) * (axis.size >= 4)
     ends = {(True, True): last - first, (False, True): 0, (True, False): 0, (False, False): 0}
     for start in (*axis.starts[:first], *axis.starts[last:]):
         below = min(axis.size, up(max(0, -start), axis.dilation))
         within = min(axis.size, up(max(0, axis.inputs - start), axis.dilation))
-        before, inside, outside = before + below, inside + max(0, within - below), outside + (within <= below)
+        met = max(0, within - below)
+        before, inside, outside, with_four = before + below, inside + met, outside + (met == 0), with_four + (met >= 4)
         ends[start >= 0, start + axis.reach < axis.inputs] += 1
     after = axis.outputs * axis.size - before - inside
     cut = ends[False, True], ends[True, False], ends[False, False]
-    return AxisTaps(before, inside, after, ends[True, True], *cut, outside)
+    return AxisTaps(before, inside, after, ends[True, True], *cut, outside, with_four)
 
 
 OddPlaces = tuple[tuple[int, int], tuple[int, int]]

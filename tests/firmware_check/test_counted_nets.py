@@ -1,0 +1,64 @@
+"""What was counted in the layers of nets on every board, against what is predicted today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from firmware_check.boards import BOARDS
+from firmware_check.counted_nets import CountedLayer, read_layers, write_layers
+from firmware_check.instructions import AGREES, DISAGREES, NOT_JUDGED, LayerWork
+from nets_table import FILE, runs_of_nets
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+
+CPUS = {board.cpu for board in BOARDS}
+CONV = KernelCall(
+    "convolve_s8", Dims(1, 8, 8, 3), Dims(4, 3, 3, 3), Dims(1, 8, 8, 4), Pair(1, 1), Pair(1, 1), bias=False
+)
+MOVE = LayerWork(None, "reference_move", (1, 4, 8), 2, ((4, 8), (8, 1)))
+
+
+@pytest.mark.parametrize(
+    "work", [LayerWork(CONV, zero_outputs=3), LayerWork(CONV, by_row=True), MOVE, LayerWork(None, "reference_lookup")]
+)
+def test_a_layer_is_read_as_it_was_written(work: LayerWork, tmp_path: Path) -> None:
+    layers = [CountedLayer("net.onnx", 0, "node", work, {"cortex-m4": 10, "cortex-m55": 4}, {"cortex-m55": -1})]
+    write_layers(tmp_path / "layers", layers)
+    assert read_layers(tmp_path / "layers") == layers
+    assert read_layers(tmp_path / "none") == []
+
+
+def test_every_layer_of_the_recorded_nets_keeps_within_the_documented_error() -> None:
+    nets = runs_of_nets()
+    assert len(nets) >= 20
+    assert all(set(ran) <= CPUS for ran in nets.values())
+    assert sum(set(ran) == CPUS for ran in nets.values()) >= 20
+    judged = [
+        (net, cpu, layer) for net, ran in nets.items() for cpu, layers in ran.items() for layer in layers
+        if layer.verdict != NOT_JUDGED
+    ]  # fmt: skip
+    assert len(judged) > 3_000
+    assert [(net, cpu, layer) for net, cpu, layer in judged if layer.verdict != AGREES] == []
+
+
+def test_the_sum_of_a_net_is_nearer_than_its_layers() -> None:
+    """To 5 % beside 500 instructions for each layer."""
+    for net, ran in runs_of_nets().items():
+        for cpu, layers in ran.items():
+            known = [layer for layer in layers if layer.predicted]
+            least, most = (sum(layer.predicted[end] for layer in known if layer.predicted) for end in (0, 1))
+            tiny, counted = 500 * len(known), sum(layer.counted for layer in known)
+            assert 0.95 * least - tiny <= counted <= 1.05 * most + tiny, (net, cpu)
+
+
+def test_a_layer_that_takes_a_fifth_more_than_it_did_would_disagree() -> None:
+    """Else the table could not fail."""
+    caught = 0
+    for layer in read_layers(FILE):
+        verdict = layer.on("cortex-m4")
+        if verdict.verdict == AGREES and verdict.predicted and 50_000 < verdict.predicted[0] == verdict.predicted[1]:
+            more = layer._replace(counted={"cortex-m4": verdict.counted * 6 // 5})
+            assert more.on("cortex-m4").verdict == DISAGREES, layer.label
+            caught += 1
+    assert caught > 100
