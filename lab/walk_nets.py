@@ -36,7 +36,7 @@ TRIED: tuple[tuple[str, str], ...] = (
     (r"nn\.ConvTranspose2d\(|as a max pool|as a \+ b \* -1|Linear of one output|tensor with itself", "done"),
     (r"dynamo=True|makes its bounds constants|three nn\.Linear|nearest neighbours|needs no batch axis", "done"),
     (r"name their operators in op_types_to_quantize|channels_last|x\.reshape\(1, -1\)|Pad each part", "done"),
-    (r"\.contiguous\(\)|nn\.SiLU|Register a kernel|Calibrate with data for which", "done"),
+    (r"\(TensorFlow: converter|\.contiguous\(\)|nn\.SiLU|nn\.Sigmoid|Calibrate with data for which", "done"),
     (r"Calibrate with data", "needs data"),
 )
 """What a remedy says, and what came of it; the first that fits counts."""
