@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.fixers.memory.segments import segments
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -237,7 +236,7 @@ def test_a_shape_without_channels_is_cut_nowhere(changed: str, shape: list[int])
     codes = [operator_code("CONV_2D"), operator_code("DEPTHWISE_CONV_2D")]
     data = write({"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": [{}, {"data": [1] * 16}]})
     assert linted(data, "m.tflite", **M4, ram=300).findings
-    assert not [*segments(read_tflite("m.tflite", data))]
+    assert not fixed(data, "m.tflite", **M4, ram=300).result.added
 
 
 def test_the_finding_names_a_plan_for_a_model_that_a_build_with_checks_halts() -> None:
