@@ -202,7 +202,7 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "fixers.memory.tiled_file": ("test_fix_bands",),
     # Which sizes may take longer, asked with and without a known memory.
     "fixers.planning.memory_bound": ("test_memory_bound",),
-    # Layers that bands of rows may be laid over.
+    # Layers that can be computed in groups of channels.
     "fixers.memory.segments": ("test_fix_tiles",),
     # The inputs that a proof draws.
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
