@@ -138,9 +138,9 @@ def functions_of(image: Image) -> dict[str, Code]:
 
 
 def _is_inlined(image: Image) -> bool:
-    """Whether most functions of the library are seen in one file alone, as the linker's optimizer leaves them."""
+    """Whether most functions of the library are local or clones (`.constprop.0`), as link-time optimization leaves."""
     whole = [
-        symbol.local
+        symbol.local or "." in name
         for name, symbol in image.functions.items()
         if name.startswith("arm_") and any(row.file for row in table().functions.get(name.partition(".")[0], ()))
     ]

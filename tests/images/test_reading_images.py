@@ -24,7 +24,7 @@ from support.elf_writer import (
     placed,
     uf2,
 )
-from support.firmware_images import FLASH, MODEL, RAM, firmware, with_library
+from support.firmware_images import APPLICATION, FLASH, MODEL, RAM, firmware, with_library
 from support.rule_examples import VECTORS
 
 
@@ -188,3 +188,9 @@ def test_static_functions_that_stand_by_themselves_do_not_exclude_a_release(tmp_
         "arm_convolve_1_x_n_s8_get_buffer_size_mve": Function(64, mve=2, calls={sizes: 1}),
     }
     assert "main" in told(tmp_path / "app.elf", firmware(with_library(**functions, **VECTORS)))["cmsis_nn_releases"]
+
+
+def test_clones_of_the_linkers_optimizer_are_told_from_another_release(tmp_path: Path) -> None:
+    """What arm_convolve_s8 calls is in it; a clone is a symbol of the whole program."""
+    functions = {"arm_convolve_s8.constprop.0.isra.0": Function(200, smlad=16, dsp=32)}
+    assert "main" in told(tmp_path / "app.elf", firmware({**APPLICATION, **functions}))["cmsis_nn_releases"]
