@@ -127,7 +127,7 @@ fewer than 1,000 instructions counts as 1,000):
 The kernels of cff6f4dd ran {own} calls on Cortex-M3, M4 and M55 in six builds each (-O2, -O3, -Os; newlib and
 newlib-nano; `tests/data/cost_executorch.jsonl.gz`). The bounds are moved apart by 8 %, and none of the calls that were
 left out of the fit lies outside. Releases from 1.1.0 (1.3.0 between float and integers) to 1.4.1 have the same source;
-1.5.1, Cortex-M0, M0+ and M23 stay unknown. `lab/measure_executorch.py` measures another build.
+that of 1.5.1 was not read. Other CPUs stay unknown. `lab/measure_executorch.py` measures another build.
 
 ## What is unknown?
 
