@@ -128,11 +128,15 @@ class TargetTotal(NamedTuple):
     promised: int
     """Instructions by which the findings said that all sizes together change it; 0 where they named no size."""
     repair_price: int
-    """Instructions that avoiding hazards adds."""
+    """Instructions that avoiding hazards adds, by sizes and by rewrites."""
     unknown: int
     """Layers of unknown cost, in neither sum."""
     unknown_layers: tuple[str, ...] = ()
     """Those layers."""
+    rewrites: int = 0
+    """Instructions that rewritten layers take more; those of unknown cost before or after are left out."""
+    became_known: int = 0
+    """Instructions that layers of unknown cost take after, of those whose cost is known then."""
 
     @property
     def percent(self) -> float:

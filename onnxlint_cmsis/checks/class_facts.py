@@ -23,6 +23,15 @@ FIX = "--fix does it after proof; --diff shows it first."
 """What to do about a class whose best size is another."""
 
 
+class NewCost(NamedTuple):
+    """What layers take with a class's new size that are of unknown cost now."""
+
+    layers: tuple[str, ...]
+    """The layers."""
+    instructions: int
+    """Predicted instructions of all of them."""
+
+
 class ClassFact(NamedTuple):
     """One class with the size that a policy gives it; the present one where it is LOCKED and has dead channels."""
 
@@ -52,6 +61,8 @@ class ClassFact(NamedTuple):
     """Predicted instructions that all changes of the plan save together on each target."""
     repaired: tuple[tuple[str, str], ...] = ()
     """Hazards that the size steps around, each with its node: `conv-1xn-wrong-values`, `row`."""
+    became_known: tuple[NewCost, ...] = ()
+    """For each target what layers take then whose cost is unknown now, as that of a layer that stops is."""
 
     @property
     def grows(self) -> bool:
@@ -100,8 +111,12 @@ def brief_price(fact: ClassFact) -> str:
 
 
 def _gains(fact: ClassFact) -> str:
-    gains = ", ".join(f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True))
-    return gains.replace(" on ", " predicted instructions on ", 1)
+    gains = [f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True)]
+    for index, new in enumerate(fact.became_known):
+        if new.layers:
+            named = and_more(quoted(new.layers), SHOWN)
+            gains[index] += f" and {new.instructions:,} for {named}, whose cost now is unknown"
+    return ", ".join(gains).replace(" on ", " predicted instructions on ", 1)
 
 
 def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:
@@ -109,6 +124,8 @@ def saved_facts(fact: ClassFact) -> dict[str, str | int | float | bool]:
     saved: dict[str, str | int | float | bool] = {}
     for gain, whole, target in zip(fact.saved, fact.plan_saved, fact.targets, strict=True):
         saved |= {f"instructions_saved.{target.cpu}": gain, f"plan_instructions_saved.{target.cpu}": whole}
+    for new, target in zip(fact.became_known, fact.targets, strict=bool(fact.became_known)):
+        saved |= {f"became_known.{target.cpu}": new.instructions} if new.layers else {}
     return {**saved, "bytes_added": fact.bytes}
 
 

@@ -118,7 +118,7 @@ def fix(path: str | os.PathLike[str], write: bool = False, **settings: Unpack[Se
 
     It runs in a process apart, so that ONNX Runtime cannot end the caller's. The result's `failed` and `reason` say
     what could not be done. Raises UsageError for settings that do not exist or cannot be, ModelError for a file that
-    is no model, RuntimeError for an error inside the fix.
+    is no model, TypeError for something that is no path, RuntimeError for an error inside the fix.
     """
     from onnxlint_cmsis.cli.isolated_fix import fix_apart
     from onnxlint_cmsis.cli.jobs import Job
@@ -145,7 +145,9 @@ def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, b
 
 
 def _file_named(path: str | os.PathLike[str]) -> str:
-    """The path, with the name of the array where it is a C file. Raises ModelError."""
+    """The path, with the name of the array where it is a C file. Raises ModelError, TypeError."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"a model file is a path; given is {path!r}")
     name = os.fspath(path)
     if not is_held(name):
         return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize
@@ -21,6 +21,7 @@ from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.prices import risks
 from onnxlint_cmsis.fixers.rewriting import instructions_of
 from onnxlint_cmsis.fixers.snapshot import bytes_of
+from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.axes import AxisForm
 
 if TYPE_CHECKING:
@@ -134,7 +135,9 @@ def repairs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Iterator[R
                     yield Repair(old.node.label, target.label, hazard.id, hazard.what)
 
 
-def totals(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replaced) -> Iterator[TargetTotal]:
+def totals(
+    before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replaced, rewritten: Sequence[RewrittenLayer] = ()
+) -> Iterator[TargetTotal]:
     """Predicted instructions of all layers whose cost is known before and after."""
     rows = [
         (old, before.prices.of_layer(old), [after.prices.of_layer(layer) for layer in new])
@@ -146,15 +149,19 @@ def totals(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: Replace
         costs = [(old, had[index].instructions, instructions_of([row[index] for row in has])) for old, had, has in rows]
         both = [(had, has) for _, had, has in costs if had is not None and has is not None]
         unknown = [old.node.label for old, had, has in costs if had is None or has is None]
+        steps = [(bool(step.hazards), step.instructions[index], step.new_instructions[index]) for step in rewritten]
+        grown = [(mends, has - had) for mends, had, has in steps if had is not None and has is not None]
         yield TargetTotal(
             target.label,
             measured_build(target),
             sum(had for had, _ in both),
             sum(has for _, has in both),
             sized - present,
-            repaired - present if decision.repairs else 0,
+            (repaired - present if decision.repairs else 0) + sum(more for mends, more in grown if mends),
             len(unknown),
             tuple(unknown),
+            sum(more for _, more in grown),
+            sum(has for _, had, has in costs if had is None and has is not None),
         )
 
 
@@ -188,7 +195,10 @@ def worse_clause(before: Snapshot, after: Snapshot, plan: ModelPlan, rewrites: R
 
 def macs(before: Snapshot, after: Snapshot, rewrites: Replaced) -> Numbers:
     """Multiply-accumulates of the layers where they are known in both."""
-    rows = [(old.macs, [layer.macs for layer in new]) for old, new in matched(before, after, rewrites)]
+    rows = [
+        (macs_of(before.graph, old.node), [macs_of(after.graph, layer.node) for layer in new])
+        for old, new in matched(before, after, rewrites)
+    ]
     sums = [(old, [number for number in new if number is not None], len(new)) for old, new in rows]
     both = [(old, sum(new)) for old, new, layers in sums if old is not None and new and len(new) == layers]
     return Numbers(sum(old for old, _ in both), sum(new for _, new in both))

@@ -57,7 +57,7 @@ def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
         tensors=tuple(tensor_changes(start, end)),
         layers=tuple(layer_changes(start, end, rewrites)),
         prices=tuple(price_changes(start, end)),
-        totals=tuple(totals(start, end, first, rewrites)),
+        totals=tuple(totals(start, end, first, rewrites, fix.rewrites)),
         repairs=tuple(repairs(start, end, rewrites)),
         rewrites=tuple(rewrite_rows(fix.rewrites)),
         unrewritten=_unrewritten(fix),

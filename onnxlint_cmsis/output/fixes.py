@@ -213,12 +213,15 @@ def _total(total: TargetTotal) -> str:
         text += f", as on {total.measured_on}"
     if total.promised:
         text += f"; the findings said {total.promised:+,}"
+    if total.rewrites:
+        text += f"; rewriting layers changes it by {total.rewrites:+,}"
     if total.repair_price:
         text += f"; stepping around hazards alone costs {total.repair_price:+,}"
     if not total.unknown:
         return text
     names = f": {listed(total.unknown_layers)}" if total.unknown_layers else ""
-    return f"{text}; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
+    text += f"; {counted(total.unknown, 'layer')} of unknown cost not counted{names}"
+    return f"{text}; those known after take {total.became_known:,}" if total.became_known else text
 
 
 def _numbers(before: int, after: int) -> str:

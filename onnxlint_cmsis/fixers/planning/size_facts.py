@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import sub
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.class_facts import ClassFact
+from onnxlint_cmsis.checks.class_facts import ClassFact, NewCost
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
@@ -80,7 +80,19 @@ def _change(plan: ModelPlan, group: DimensionClass) -> ClassFact:
         bytes=decision.after.bytes - without.bytes,
         plan_saved=tuple(map(sub, decision.before.instructions, decision.after.instructions)),
         repaired=_repaired(plan, group) if fewer else (),
+        became_known=tuple(_became_known(plan, group)),
     )
+
+
+def _became_known(plan: ModelPlan, group: DimensionClass) -> Iterator[NewCost]:
+    """For each target the layers of a class whose cost is unknown now and known with the plan's sizes."""
+    sites = [site for site in plan.view.sites if group.id in site.leaves]
+    sized = [(site, channels) for site in sites if (channels := site.channels(plan.decision.sizes)) is not None]
+    rows = [(site.layer, plan.prices.of_layer(site.layer), plan.prices.at(site, new)) for site, new in sized]
+    for index in range(len(plan.prices.targets)):
+        costs = [(layer.node.label, has[index].instructions) for layer, had, has in rows if had[index].instructions is None]
+        known = [(label, cost) for label, cost in costs if cost is not None]
+        yield NewCost(tuple(label for label, _ in known), sum(cost for _, cost in known))
 
 
 def _fact(plan: ModelPlan, group: DimensionClass, want: int) -> ClassFact:

@@ -28,7 +28,7 @@ def apply_explicit_pad(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     edit.set_attributes(record.node, "auto_pad", pads=[0] * (len(pads) - 4))
     half = len(pads) // 2
     before, after = (", ".join(map(str, side)) for side in (pads[2:half], pads[half + 2 :]))
-    text = f"is padded by a Pad node in front ({before} before and {after} after), whose cost is not counted"
+    text = f"is padded by a Pad node in front ({before} before and {after} after)"
     return RepairMade(text, (result, record.node.outputs[0]))
 
 

@@ -1,0 +1,81 @@
+"""A repair costs what its finding promised, and what its report says of the whole model."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+
+from onnxlint_cmsis import fix
+from support.linter import fixed, layered, linted
+
+TARGETS = ["cortex-m4", "cortex-m55"]
+TWO_STRIDES = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 1, 1, 512] x) => (float[1, 14, 1, 64] y) {
+    c1 = Conv<kernel_shape = [1, 16], strides = [1, 4], pads = [0, 6, 0, 6]>(x, w1, b1)
+    a = Relu(c1)
+    y = Conv<kernel_shape = [1, 5], strides = [1, 2], pads = [0, 2, 0, 1]>(a, w2, b2)
+}
+"""
+"""The first layer reads past its input and is rewritten; the second is refused and gets an input channel more."""
+PADDED_ROWS = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 4, 1, 8] x) => (float[1, 6, 3, 8] y) {
+    y = Conv<kernel_shape = [1, 3], pads = [1, 1, 1, 1]>(x, w)
+}
+"""
+
+
+def model(text: str, **shapes: tuple[int, ...]) -> onnx.ModelProto:
+    made, generator = parser.parse_model(text), np.random.default_rng(0)
+    made.graph.initializer.extend(
+        numpy_helper.from_array(generator.normal(size=shape).astype(np.float32), name) for name, shape in shapes.items()
+    )
+    return made
+
+
+def two_strides() -> onnx.ModelProto:
+    return model(TWO_STRIDES, w1=(10, 1, 1, 16), b1=(10,), w2=(14, 10, 1, 5), b2=(14,))
+
+
+def test_a_finding_says_what_a_layer_takes_whose_cost_is_unknown_before_the_repair() -> None:
+    (refused,) = (row for row in linted(two_strides(), targets=TARGETS).told if row.code == "CNN301")
+    done = fixed(two_strides(), targets=TARGETS)
+    cost = {(row.node, row.target[:10]): row.instructions for row in layered(done.model, targets=TARGETS).layers}
+    after = cost[refused.location.node, "cortex-m55"]
+    assert refused.properties["repair_became_known.cortex-m55"] == after > 0
+    assert "repair_became_known.cortex-m4" not in refused.properties
+    assert f" and {after:,} for '{refused.location.node}', whose cost now is unknown" in refused.remedy
+    assert done.result.totals[1].became_known == after
+
+
+def test_sizes_and_rewrites_add_up_to_the_total() -> None:
+    result = fixed(two_strides(), targets=TARGETS).result
+    assert result.rewrites and result.classes
+    for total in result.totals:
+        grown = total.new_instructions - total.instructions
+        assert total.promised > 0 < total.rewrites
+        assert total.promised + total.rewrites == total.repair_price == grown
+
+
+def test_layers_without_multiplications_leave_no_layer_out_of_the_macs() -> None:
+    result = fixed(model(PADDED_ROWS, w=(6, 4, 1, 3)), targets=["cortex-m55"]).result
+    assert [row.repair for row in result.rewrites] == ["explicit-pad"]
+    assert result.macs.before == result.macs.after == 3 * 8 * 6 * 4 * 3
+
+
+def test_the_price_of_a_pad_in_front_is_that_of_its_layers() -> None:
+    done = fixed(model(PADDED_ROWS, w=(6, 4, 1, 3)), targets=["cortex-m55"])
+    (rewrite,) = done.result.rewrites
+    assert "cost" not in rewrite.what
+    (total,) = layered(done.model, targets=["cortex-m55"]).totals
+    assert rewrite.new_instructions == (total.instructions,)
+
+
+def test_what_is_no_path_is_told_in_a_sentence() -> None:
+    for given in (None, 3, b"model"):
+        with pytest.raises(TypeError) as error:
+            fix(given)  # type: ignore[arg-type]
+        assert str(error.value) == f"a model file is a path; given is {given!r}"
