@@ -29,11 +29,11 @@ g (float[1, 4, 1, 8] x) => (float[1, 6, 3, 8] y) {
 
 
 def model(text: str, **shapes: tuple[int, ...]) -> onnx.ModelProto:
-    made, generator = parser.parse_model(text), np.random.default_rng(0)
-    made.graph.initializer.extend(
+    net, generator = parser.parse_model(text), np.random.default_rng(0)
+    net.graph.initializer.extend(
         numpy_helper.from_array(generator.normal(size=shape).astype(np.float32), name) for name, shape in shapes.items()
     )
-    return made
+    return net
 
 
 def two_strides() -> onnx.ModelProto:
