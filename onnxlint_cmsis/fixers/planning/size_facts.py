@@ -90,7 +90,9 @@ def _became_known(plan: ModelPlan, group: DimensionClass) -> Iterator[NewCost]:
     sized = [(site, channels) for site in sites if (channels := site.channels(plan.decision.sizes)) is not None]
     rows = [(site.layer, plan.prices.of_layer(site.layer), plan.prices.at(site, new)) for site, new in sized]
     for index in range(len(plan.prices.targets)):
-        costs = [(layer.node.label, has[index].instructions) for layer, had, has in rows if had[index].instructions is None]
+        costs = [
+            (layer.node.label, has[index].instructions) for layer, had, has in rows if had[index].instructions is None
+        ]
         known = [(label, cost) for label, cost in costs if cost is not None]
         yield NewCost(tuple(label for label, _ in known), sum(cost for _, cost in known))
 
