@@ -19,6 +19,7 @@ from onnxlint_cmsis.output.plain import json_text
 if TYPE_CHECKING:
     import argparse
 
+    from onnxlint_cmsis.analysis.arena_ways import ArenaWay
     from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.output.html.report_input import ReportInput
@@ -113,8 +114,20 @@ def _page(file: str, args: argparse.Namespace, settings: Configuration) -> str:
     require_jinja2()
     with opened(file, *filter(None, (args.against,))) as versions:
         given, *before = (report_input(version, settings) for version in versions)
+        given = given._replace(smaller=_smaller(given, settings))
         measured = measured_by(args.measured, [given.version.layers])
         return render_page(given, *before, measured=measured)
+
+
+def _smaller(given: ReportInput, configured: Configuration) -> tuple[ArenaWay, ...]:
+    """What makes the arena of a model smaller, of a file that `--fix` would take."""
+    from onnxlint_cmsis.cli.fix_promises import can_fix, fix_request
+    from onnxlint_cmsis.fixers.memory.arena_curve import arena_ways
+
+    model = given.model
+    if not can_fix(model):
+        return ()
+    return arena_ways(model, fix_request(configured.settings_for(model.path), model.path, model))
 
 
 def _overlay(file: str, settings: Configuration) -> str:

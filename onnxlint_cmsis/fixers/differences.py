@@ -169,10 +169,11 @@ def price_changes(before: Snapshot, after: Snapshot) -> Iterator[PriceChange]:
     """What the whole model takes before and after, for each target."""
     old, new = (summarize(state.analysis) for state in (before, after))
     for had, has in zip(old.targets, new.targets, strict=True):
-        yield PriceChange(had.target, _price(had, old.arena), _price(has, new.arena))
+        yield PriceChange(had.target, model_price(had, old.arena), model_price(has, new.arena))
 
 
-def _price(target: TargetSummary, arena: int | None) -> ModelPrice:
+def model_price(target: TargetSummary, arena: int | None) -> ModelPrice:
+    """What a whole model takes on a target; `arena` is that of a model whose runtime has no size to declare."""
     ends = target.instructions_range or (target.instructions, target.instructions)
     size = arena if target.arena_to_write is None else target.arena_to_write
     return ModelPrice(ends, target.unknown_cost, size, target.flash)

@@ -66,6 +66,10 @@ class Fit(NamedTuple):
         """Groups of all tiles, each of which adds operators."""
         return sum(map(len, self.tiles.values()))
 
+    def parts(self, model: TfliteModel) -> tuple[str, ...]:
+        """Layers of a file in groups or bands, as clauses behind `with`."""
+        return tuple(f"{len(ends)} {segment.parts} in {segment.label(model)}" for segment, ends in self.tiles.items())
+
 
 class Search:
     """The search for tiles of one model."""
@@ -96,6 +100,23 @@ class Search:
                 break
             fit = better
         return fit
+
+    def steps(self, allowed: Callable[[Fit], bool]) -> Iterator[Fit]:
+        """Of all that was laid out, for each number of groups the tiles that take least, where more groups take less.
+
+        `allowed` is asked of them, those that take least first.
+        """
+        by_groups: dict[int, list[Fit]] = {}
+        for fit in self._known.values():
+            if fit.tiles and fit.sizes:
+                by_groups.setdefault(fit.groups, []).append(fit)
+        least = self._rank(self.fit({}))[0]
+        for _, alike in sorted(by_groups.items()):
+            smaller = sorted((fit for fit in alike if self._rank(fit)[0] < least), key=self._rank)
+            for fit in filter(allowed, smaller):
+                least = self._rank(fit)[0]
+                yield fit
+                break
 
     def fit(self, tiles: Tiles) -> Fit:
         """What a model takes with tiles."""

@@ -22,7 +22,7 @@ MOST_PRICED = 40
 
 def least_arena(state: Snapshot, interpretation: Interpretation) -> Fit:
     """The tiles with the least arena on the target that takes most, at most `most_instructions` dearer on each."""
-    bound = _Bound(state)
+    bound = PriceBound(state)
     return Search(interpretation.file, interpretation.arenas_of, (0,) * len(state.prices.targets), bound.holds).best()
 
 
@@ -32,8 +32,11 @@ def instructions_on_targets(state: Snapshot) -> list[int]:
     return [sum(row[target].instructions or 0 for row in rows) for target in range(len(state.prices.targets))]
 
 
-class _Bound:
+class PriceBound:
+    """What tiles may add to the predicted instructions of a model, asked of MOST_PRICED models at most."""
+
     def __init__(self, state: Snapshot) -> None:
+        """`state` is the model without tiles; its request says how many percent they may add."""
         self._state, self._left = state, MOST_PRICED
         share = 1 + state.request.options.most_instructions / 100
         self._most = [share * instructions for instructions in instructions_on_targets(state)]

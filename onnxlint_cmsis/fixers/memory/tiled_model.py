@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
 from onnxlint_cmsis.fixers.memory.fitting import Search
@@ -39,7 +40,7 @@ class LeastArena(NamedTuple):
     @property
     def ways(self) -> tuple[str, ...]:
         """What reaches it, as clauses behind `with`; none for a model as it is."""
-        return (*self.tiles, *(["a memory plan"] if self.planned else []))
+        return (*self.tiles, *([PLAN] if self.planned else []))
 
     @property
     def text(self) -> str:
@@ -105,8 +106,7 @@ def _least(fit: Fit, state: Snapshot) -> LeastArena:
     execution = state.analysis.execution
     assert isinstance(execution, Interpretation)
     labels = [target.label for target in state.request.analysis.targets]
-    tiles = (f"{len(ends)} {part.parts} in {part.label(execution.file)}" for part, ends in fit.tiles.items())
-    return LeastArena(dict(zip(labels, fit.sizes, strict=True)), tuple(tiles), fit.planned)
+    return LeastArena(dict(zip(labels, fit.sizes, strict=True)), fit.parts(execution.file), fit.planned)
 
 
 def _over_notes(least: LeastArena) -> tuple[str, ...]:

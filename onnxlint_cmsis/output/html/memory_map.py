@@ -20,8 +20,8 @@ NARROW = 300
 """Pixels of the map on the narrowest screen: names that do not fit there are left out."""
 
 
-def memory_svg(arena: Arena, names: Mapping[str, str]) -> str:
-    """The map as SVG that takes the width of its place."""
+def memory_svg(arena: Arena, names: Mapping[str, str], edge: int) -> str:
+    """The map as SVG that takes the width of its place; `edge` is the address at its top, at least the head."""
     peak, steps = arena.peak, len(arena.alive)
     at = 100 * (peak + 0.5) / steps
     anchor = "start" if at < 35 else "end" if at > 65 else "middle"
@@ -30,7 +30,7 @@ def memory_svg(arena: Arena, names: Mapping[str, str]) -> str:
     return "".join(
         (
             f'<svg class="memory" width="100%" height="{HIGH + FOOT}" role="img"><title>{title}</title>',
-            *(_rectangle(arena, buffer, names) for buffer in arena.plan),
+            *(_rectangle(arena, buffer, names, edge) for buffer in arena.plan),
             f'<line class="peak-line" x1="{at:.3f}%" x2="{at:.3f}%" y1="0" y2="{HIGH + 4}"/>',
             f'<text x="{at:.3f}%" y="{HIGH + FOOT - 3}" text-anchor="{anchor}">{label}</text>',
             f'<line class="axis" x1="0" x2="100%" y1="{HIGH}" y2="{HIGH}"/>',
@@ -39,11 +39,11 @@ def memory_svg(arena: Arena, names: Mapping[str, str]) -> str:
     )
 
 
-def _rectangle(arena: Arena, buffer: BufferLife, names: Mapping[str, str]) -> str:
+def _rectangle(arena: Arena, buffer: BufferLife, names: Mapping[str, str], edge: int) -> str:
     name, layer = (names.get(text, text) for text in (buffer.name, buffer.node))
     left, wide = buffer.first / len(arena.alive), (buffer.last - buffer.first + 1) / len(arena.alive)
-    high = HIGH * buffer.bytes / arena.head
-    top = HIGH - HIGH * (buffer.offset + buffer.bytes) / arena.head
+    high = HIGH * buffer.bytes / edge
+    top = HIGH - HIGH * (buffer.offset + buffer.bytes) / edge
     when = f"steps {buffer.first} to {buffer.last}, at {buffer.offset:,}"
     writer = f", written by {layer}" if layer else ""
     title = markup(f"{name}{writer}: {buffer.bytes:,} bytes, {when}")

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.grouped import brief_text, grouped
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.analysis.verdict_text import cpu_of, lines_of
@@ -19,6 +20,7 @@ from onnxlint_cmsis.output.comparison import difference
 from onnxlint_cmsis.output.concise import STYLES
 from onnxlint_cmsis.output.full import explanation, what_to_do
 from onnxlint_cmsis.output.host_rows import HOSTS, HostTable, host_table
+from onnxlint_cmsis.output.html.arena_curve import arena_curves, curve_svg
 from onnxlint_cmsis.output.html.bars import bar, kernel_bar
 from onnxlint_cmsis.output.html.before_and_after import compared_page
 from onnxlint_cmsis.output.html.figures import figures
@@ -96,6 +98,7 @@ def render_page(
         desktop=_desktop(given.model),
         desktop_title=HOSTS,
         maps=[entry for version, when in versions for entry in _maps(version, when if against else "")],
+        curves=arena_curves(given.smaller),
         application=_application(given),
         graph=graph,
         undrawn=max(0, len(given.model.lowered.records) - MOST),
@@ -117,6 +120,7 @@ def render_page(
         bar=lambda *given: Markup(bar(*given)),
         kernel_bar=lambda column: Markup(kernel_bar(column)),
         memory_svg=lambda *given: Markup(memory_svg(*given)),
+        curve_svg=lambda points: Markup(curve_svg(points)),
         rail=lambda number: Markup(rail_svg(drawn, graph, number, names)),
     )
 
@@ -145,15 +149,31 @@ def _style(columns: int, rails: int, classes: Iterable[DimensionClass]) -> str:
     )
 
 
-def _maps(given: ReportInput, when: str) -> Iterator[tuple[str, MemoryReport, Mapping[str, str]]]:
-    """The arenas with the names in them, equal ones of several targets once, under their targets where they differ."""
+MemoryMap = tuple[str, "MemoryReport", "Mapping[str, str]", int]
+"""Heading, arena, short names in it, and the address at the top of the drawing."""
+
+
+def _maps(given: ReportInput, when: str) -> list[MemoryMap]:
+    """The arenas, of each target first as it is, then as it could be; all of a version on one scale."""
+    planned = [way for way in given.smaller[1:2] if way.ways == (PLAN,)]
+    ways = [*planned, *(way for way in given.smaller[-1:] if way not in planned)]
+    top = max((report.arena.head for report in given.memory if report.arena), default=0)
+    maps = [*_groups(given.memory, f"{when} {'as it is' if ways else ''}".strip(), given.names, top)]
+    for way in ways:
+        maps += _groups([on.memory for on in way.targets], f"{when} {way.text}".strip(), way.names, top)
+    order = [report.target for report in given.memory]
+    return sorted(maps, key=lambda entry: order.index(entry[1].target))
+
+
+def _groups(memory: Iterable[MemoryReport], when: str, names: Mapping[str, str], top: int) -> Iterator[MemoryMap]:
+    """Equal ones of several targets once, under their targets where they differ."""
     groups: dict[object, list[MemoryReport]] = {}
-    for report in given.memory:
+    for report in memory:
         drawn = report.arena and (report.arena.plan, report.arena.alive, report.arena.head)
         groups.setdefault((drawn, report.reason), []).append(report)
     for reports in groups.values():
         cpus = ", ".join(cpu_of(report.target) for report in reports) if len(groups) > 1 else ""
-        yield f"{cpus} {when}".strip(), reports[0], given.names
+        yield f"{cpus} {when}".strip(), reports[0], names, top
 
 
 def _application(given: ReportInput) -> list[str]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.analysis.arena_ways import ArenaWay
     from onnxlint_cmsis.output.comparison import ModelVersion
     from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
@@ -27,6 +28,8 @@ class ReportInput(NamedTuple):
     """Its graph, classes and layers' verdicts."""
     memory: tuple[MemoryReport, ...]
     """What `memory` tells, for each target."""
+    smaller: tuple[ArenaWay, ...] = ()
+    """The model as it is and with what makes its arena smaller; none where nothing does, or nobody looked."""
 
     @property
     def names(self) -> Mapping[str, str]:

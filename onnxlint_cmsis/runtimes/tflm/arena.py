@@ -68,11 +68,16 @@ class ArenaLayout(NamedTuple):
 
     @property
     def alive_bytes(self) -> tuple[int, ...]:
-        """Bytes alive in each step; operator k runs in step k + 1, counted over what control flow runs."""
+        """Bytes alive in each step; operator k runs in step k + 1, counted over what control flow runs.
+
+        A result that lies on an operand of its operator counts from the next step on.
+        """
         changes = [0] * (max((buffer.last for buffer in self.plan), default=-1) + 2)
+        handed_on = {(buffer.offset, buffer.size, buffer.last) for buffer in self.plan if buffer.first < buffer.last}
         for buffer in self.plan:
             if buffer.last >= 0:
-                changes[max(buffer.first, 0)] += buffer.room
+                shared = (buffer.offset, buffer.size, buffer.first) in handed_on
+                changes[max(buffer.first, 0) + shared] += buffer.room
                 changes[buffer.last + 1] -= buffer.room
         return tuple(accumulate(changes[:-1]))
 

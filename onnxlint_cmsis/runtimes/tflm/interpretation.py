@@ -231,11 +231,21 @@ class Interpretation(FileExecution):
 
     def memory(self, target: Target) -> MemoryReport:
         """The arena of a build with checks with the names of all in it, or why there is none."""
-        report, arena, model = self.report(target), self.arena(target), self.file
+        report, arena = self.report(target), self.arena(target)
         if arena is None:
             reasons = (report.no_arena or "it does not run", self.stop(target) or report.stop)
             why = ": ".join(filter(None, reasons))
-            return MemoryReport(target.label, report.status, report.message, why, plan=plan_sentence(model))
+            return MemoryReport(target.label, report.status, report.message, why, plan=plan_sentence(self.file))
+        return self._laid_out(target, arena)
+
+    def planned_memory(self) -> tuple[MemoryReport, ...]:
+        """The arena of each planned target with the free plan; as it is where there is none."""
+        if self.free_plan is None:
+            return tuple(map(self.memory, self.planned_targets))
+        return tuple(map(self._laid_out, self.planned_targets, self.free_plan.arenas))
+
+    def _laid_out(self, target: Target, arena: ArenaLayout) -> MemoryReport:
+        report, model = self.report(target), self.file
         names, writers = buffer_names(model, arena), buffer_writers(model, arena)
         plan = [
             BufferLife(names[b.number], writers.get(b.number, ""), b.size, b.first, b.last, b.offset)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.expanding_nets import expanding
 from support.report_models import write_model, written_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -98,6 +99,17 @@ def test_a_screen_shows_all_of_it_and_layers_sort(folder: Path, wide: int, schem
     assert falling == sorted(unsorted, reverse=True) != unsorted  # type: ignore[has-type]
     assert rising == sorted(unsorted)  # type: ignore[has-type]
     assert again == unsorted  # type: ignore[has-type]
+
+
+@pytest.mark.parametrize(("wide", "scheme"), [(390, 1), (390, 0), (1280, 1)])
+def test_a_screen_shows_the_pictures_of_the_arena(tmp_path: Path, wide: int, scheme: int) -> None:
+    (tmp_path / "net.tflite").write_bytes(expanding())
+    page = written_report(tmp_path / "net.tflite", "--target", "cortex-m4", "--target", "cortex-m55")
+    assert page.count('<svg class="curve"') == 2
+    screen, console = seen(tmp_path, wide, f"--blink-settings=preferredColorScheme={scheme}")
+    assert console == []
+    assert screen["wide"][0] <= screen["wide"][1] <= wide  # type: ignore[index]
+    assert screen["least"] >= 4.5  # type: ignore[operator]
 
 
 @pytest.mark.skipif(PDFTOTEXT is None, reason="needs pdftotext on PATH")
