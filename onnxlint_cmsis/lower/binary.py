@@ -9,6 +9,7 @@ from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.dims import Shape, broadcast_dims, shape_text
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
 from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, in_reference_code
 from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -100,6 +101,13 @@ def _two_activations(function: Function, kind: str, first: Shape | None, second:
         return None
     have = f"its operands have shapes {shape_text(first)} and {shape_text(second)}"
     return in_reference_code(kind, function, Cause.BROADCAST, f"{have}; arm_{function.entry(kind)} does not broadcast")
+
+
+def without_shapes(decision: Decision) -> str:
+    """The reason of a decision, in words that hold for operands of any shapes."""
+    if (decision.verdict, decision.cause) != (Outcome.REFERENCE, Cause.BROADCAST):
+        return decision.reason
+    return f"its operands have different shapes;{decision.reason.partition(';')[2]}"
 
 
 def _same(first: Shape, second: Shape) -> bool | None:

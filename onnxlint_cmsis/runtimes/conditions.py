@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa, Level, Target
@@ -12,13 +13,14 @@ from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.lower.stored_types import weights_behind
 from onnxlint_cmsis.lower.work import ENOUGH, Work, share_of_work, work_of
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.condition_row import ConditionRow
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 from onnxlint_cmsis.runtimes.padding_remarks import padding_remarks
-from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, RuntimeRemark, named
+from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, REPEATED, RuntimeRemark, named
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, TFLM, Runtime
 from onnxlint_cmsis.runtimes.tflite_padding import becomes_pad, behind_pad
 from onnxlint_cmsis.runtimes.tvm import TVM_ROWS
@@ -181,11 +183,12 @@ def remarks(
         layer.record.node.index: work_of(graph, layer.record).times(turns_at(turns, layer.record.node.graph))
         for layer in layers
     }
-    groups: dict[tuple[str, ConditionRow, str], list[Node]] = {}
+    groups: dict[tuple[str, ConditionRow, str, str], list[Node]] = {}
     for layer in layers:
         for row, reason in ((layer.row, layer.reason), *((core, core.reason) for core in layer.cores)):
             if row and row.cause and (not row.isas or any(target.isa in row.isas for target in targets)):
-                groups.setdefault((layer.record.node.op_type, row, reason), []).append(layer.record.node)
+                node = layer.record.node
+                groups.setdefault((node.op_type, row, reason, _do(graph, row, node)), []).append(node)
     judged = [
         RuntimeRemark(
             row.cause,
@@ -199,12 +202,22 @@ def remarks(
             causes=row.causes,
             converter=runtime.reads_tflite and not row.sure,
             sure=_is_sure(row, runtime),
+            do=do,
         )
-        for (op, row, reason), nodes in groups.items()
+        for (op, row, reason, do), nodes in groups.items()
     ]
     padded = [layer.record.node for layer in layers if layer.padded]
     calls = [(layer.record.node, layer.record.layer.call) for layer in layers if layer.record.layer]
     return (*judged, *(padding_remarks(graph.path, padded, calls) if runtime.reads_tflite else ()))
+
+
+def _do(graph: Graph, row: ConditionRow, node: Node) -> str:
+    """What to do about a node, where the cause's own words do not hold for it."""
+    if row.cause != "broadcast" or row.verdict is not Outcome.REFERENCE:
+        return ""
+    roles = operator_of(node).roles
+    operands = [node.inputs[position] for position in (roles.first, roles.second) if node.has(position)]
+    return "" if any(weights_behind(graph, name) for name in operands) else REPEATED
 
 
 def _phrase(row: ConditionRow, runtime: Runtime) -> str:

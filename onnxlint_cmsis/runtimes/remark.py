@@ -23,6 +23,8 @@ PER_TENSOR = (
     "converter._experimental_disable_per_channel_quantization_for_dense_layers = True)"
 )
 """What to do about scales of each output that no kernel takes: done with TensorFlow 2.21."""
+REPEATED = "Nothing: reference code repeats the smaller operand."
+"""What to do about operands of different shapes that are both computed."""
 
 
 class RuntimeRemark(NamedTuple):

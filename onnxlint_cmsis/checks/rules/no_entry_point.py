@@ -26,6 +26,7 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.lower.binary import without_shapes
 from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION
 from onnxlint_cmsis.lower.epilogue import along_channels
@@ -40,6 +41,7 @@ from onnxlint_cmsis.lower.work import ENOUGH, percent, share_of_work, total
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.operators.answers import Elements
+from onnxlint_cmsis.runtimes.remark import REPEATED
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -344,7 +346,7 @@ WAYS = (
         _REFERENCE,
         Cause.BROADCAST,
         ARITHMETIC,
-        "Nothing: reference code repeats the smaller operand.",
+        REPEATED,
         lambda graph, node: _constant_position(graph, node) is None,
     ),
     _Way(
@@ -462,9 +464,16 @@ def _alike(subject: ModelSubject) -> dict[tuple[Outcome, str, str], list[_Missin
     for offence in offences:
         node, decision = offence.record.node, offence.decision
         if decision.cause in DO and operator_of(node).elements is not Elements.MEASURED:
-            key = decision.verdict, decision.reason, _remedy(subject.model.graph, node, decision)
+            key = decision.verdict, without_shapes(decision), _remedy(subject.model.graph, node, decision)
             groups.setdefault(key, []).append(offence)
-    return groups
+    return {_with_shapes(key, members): members for key, members in groups.items()}
+
+
+def _with_shapes(key: tuple[Outcome, str, str], members: list[_Missing]) -> tuple[Outcome, str, str]:
+    """The verdict, reason and remedy of nodes, with the shapes of their operands where these are the same."""
+    verdict, _, remedy = key
+    reasons = {member.decision.reason for member in members}
+    return (verdict, reasons.pop(), remedy) if len(reasons) == 1 else key
 
 
 class _Weight(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.runtimes.remark import FIXED_BATCH
+from onnxlint_cmsis.runtimes.remark import FIXED_BATCH, REPEATED
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 
@@ -70,7 +70,7 @@ def _largest(view: OperatorView) -> str:
 def _computed_operands(view: OperatorView) -> str:
     if any(view.constant(view.input(position)) for position in (0, 1)):
         return ""
-    return "Nothing: reference code repeats the smaller operand."
+    return REPEATED
 
 
 ADVICE = (
