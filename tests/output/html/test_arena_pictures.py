@@ -54,7 +54,11 @@ def page_of(folder: Path, data: bytes, *options: str) -> str:
 def maps_of(page: str) -> dict[str, list[Bar]]:
     """The bars of each map, by its heading."""
     section = page.partition('<section id="memory">')[2].partition("</section>")[0]
-    maps = re.findall(r"<div>(?:<h3>([^<]*)</h3>)?<p>Peak:.*?(<svg class=\"memory\".*?</svg>)", section, re.DOTALL)
+    maps = re.findall(
+        r"<div(?: class=\"begins\")?>(?:<h3>([^<]*)</h3>)?<p>Peak:.*?(<svg class=\"memory\".*?</svg>)",
+        section,
+        re.DOTALL,
+    )
     return {heading: [*map(_bar, re.findall(r"<rect.*?</rect>", drawing))] for heading, drawing in maps}
 
 
@@ -177,6 +181,23 @@ def test_a_model_that_nothing_makes_smaller_has_one_map_and_no_curve(tmp_path: P
     assert "Arena against instructions" not in page
 
 
+def test_nobody_looks_for_a_smaller_arena_but_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "net.tflite").write_bytes(expanding())
+    monkeypatch.setattr(arena_curve, "Search", None)
+    written_report(tmp_path / "net.tflite", *M4, "--overlay", "model-explorer")
+    assert linted(tmp_path / "net.tflite", targets=["cortex-m4"]).summary.targets
+    with pytest.raises(AssertionError):  # the page does look
+        written_report(tmp_path / "net.tflite", *M4)
+
+
+def test_a_comparison_draws_what_makes_the_version_after_smaller(tmp_path: Path) -> None:
+    (tmp_path / "old.tflite").write_bytes(write(chain(*WASTING)))
+    page = page_of(tmp_path, expanding(), *M4, "--against", str(tmp_path / "old.tflite"))
+    before, now, smaller = maps_of(page)
+    assert (before, now) == ("before", "after as it is")
+    assert smaller.startswith("after with ")
+
+
 def test_names_in_the_pictures_are_text_and_nothing_else(tmp_path: Path) -> None:
     model = chain(*WASTING)
     for number, given in enumerate(model["subgraphs"][0]["tensors"]):
@@ -192,6 +213,7 @@ def test_each_group_of_targets_has_its_curve(tmp_path: Path) -> None:
     assert re.findall(r'<h4><span class="cpu">(.*?)</span>', page) == ["cortex-m4", "cortex-m55"]
     headings = [heading.split()[0] for heading in maps_of(page)]
     assert headings == sorted(headings) and {*headings} == {"cortex-m4", "cortex-m55"}
+    assert re.findall(r'<div class="begins"><h3>(.*?)</h3>', page) == ["cortex-m4 as it is", "cortex-m55 as it is"]
 
 
 def test_a_result_on_its_operand_counts_once() -> None:
