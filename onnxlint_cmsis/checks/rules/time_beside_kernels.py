@@ -1,4 +1,4 @@
-"""A quarter of the predicted time or more goes to memory, to conversions or to the runtime, not to kernels.
+"""Memory, conversions or the runtime take a quarter of the predicted time or more.
 
 The rule runs where the time is predicted (`--clock` or `--board`). Of memory it speaks where `--weights-in` and
 `--arena-in`, the board, or a measurement say what a line costs. Dense layers use each weight once, so that such nets
