@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from onnxlint_cmsis import lint
 from onnxlint_cmsis.analysis.layer_names import layer_names
 from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, cut
 from onnxlint_cmsis.cli.main import main
@@ -112,3 +113,16 @@ def test_one_name_everywhere(model: Path, capsys: pytest.CaptureFixture[str], mo
     before = [layer["before"]["node"] for layer in comparison["layers"] if layer["before"]]
     assert before or model.name == "net.onnx"  # other names alone are no change
     assert all(any(short(name) in line for line in lines) for name in before)
+
+
+def test_a_suppression_takes_the_name_that_is_shown(model: Path) -> None:
+    known = layer_names(analysed(model, targets=["cortex-m55"])).names
+    findings = [row for row in lint(model, targets=["cortex-m55"]).findings if row.location.node]
+    for finding in findings:
+        shown = known.get(finding.location.node, finding.location.node)
+        accepted = lint(
+            model, targets=["cortex-m55"], suppress=[{"rule": finding.code, "node": shown, "reason": "known"}]
+        )
+        assert sum(accepted.matches.values()) > 0
+        assert finding not in accepted.findings
+    assert findings or model.name != "net.onnx"
