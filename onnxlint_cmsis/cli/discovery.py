@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.format import file_of, is_c, is_image, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import C_SUFFIXES, file_of, is_c, is_image, is_model, is_skipped, marked_format
 from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
@@ -31,11 +31,15 @@ class Piped(NamedTuple):
 
 
 def standard_input(name: str = STDIN_NAME) -> Piped:
-    """The model on standard input under a name; without one, its mark tells the format. Raises UsageError."""
+    """The model on standard input under a name; without one, its start tells the format. Raises UsageError."""
+    from onnxlint_cmsis.formats.c_arrays import shows_sign
+
     try:
         data = read_stream(sys.stdin.buffer, MODEL, "standard input")
     except NotReadError as error:
         raise UsageError(f"standard input {error.strerror}") from None
+    if name == STDIN_NAME and shows_sign(data):
+        name += C_SUFFIXES[0]
     if is_held(name):
         try:
             held = held_model(name, data)

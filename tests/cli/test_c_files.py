@@ -170,6 +170,7 @@ def test_a_model_on_standard_input_is_told_by_its_mark(
         assert {**piped(TFLITE, command)[1], "path": ""} == {**named, "path": ""}
     assert piped(ONNX)[1]["files"][0]["path"] == "<stdin>"  # type: ignore[index]
     text = Path("src/one.cc").read_bytes()
+    assert piped(text)[1]["files"][0]["path"] == "<stdin>.h::g_one.tflite"  # type: ignore[index]
     inside = piped(text, "--stdin-filename", "src/one.cc")[1]
     assert inside["files"][0]["path"] == "src/one.cc::g_one.tflite"  # type: ignore[index]
     assert inside["files"][0]["verdicts"] == whole["files"][0]["verdicts"]  # type: ignore[index]
