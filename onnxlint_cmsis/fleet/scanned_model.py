@@ -32,6 +32,9 @@ def scan_model(job: ScanJob) -> tuple[ScanRow, ...]:
             data = read_stream(file, MODEL, job.url)
     except NotReadError as error:
         return (ScanRow(FILE, job.url, UNREADABLE, message=f"the file {error.strerror}"),)
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}" if error.strerror else _scan_model_told(error)
+        return (ScanRow(FILE, job.url, UNREADABLE, message=why),)
     except Exception as error:  # each file system raises other errors
         return (ScanRow(FILE, job.url, UNREADABLE, message=_scan_model_told(error)),)
     file_row = ScanRow(FILE, job.url, OK, len(data), hashlib.sha256(data).hexdigest())
