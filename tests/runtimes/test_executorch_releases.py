@@ -243,5 +243,6 @@ REPORTS = SHARED / "cases" / "reports"
 )
 def test_what_was_reported_stops(file: str, cpu: str, release: str) -> None:
     report = api.lint(REPORTS / file, targets=[cpu], runtime=f"executorch@{release}")
-    errors = [finding for finding in report.findings if finding.level is Level.ERROR]
-    assert errors and all(finding.effect is Effect.STOPS for finding in errors)
+    errors = [finding.effect for finding in report.findings if finding.level is Level.ERROR]
+    assert Effect.STOPS in errors
+    assert [verdict.word for verdict in report.verdicts] == ["STOPS"]
