@@ -115,7 +115,7 @@ def _gains(fact: ClassFact) -> str:
     for index, new in enumerate(fact.became_known):
         if new.layers:
             named = and_more(quoted(new.layers), SHOWN)
-            gains[index] += f" and {new.instructions:,} for {named}, whose cost now is unknown"
+            gains[index] += f" and {new.instructions:,} for {named}, whose cost is unknown until then"
     return ", ".join(gains).replace(" on ", " predicted instructions on ", 1)
 
 

@@ -41,6 +41,8 @@ def _with_ways(fit: DeviceFit, reached: DeviceFit, fixed: Fixed, registers: tupl
     change = next((total.percent for total in result.totals if total.target == target), 0.0)
     sizes = [*_sizes(result)]
     if fit.ram and reached.ram:
+        if least and not least.written and least.sizes[target] <= (fit.ram.room.ram or 0):
+            least = None  # another target has too little room for it
         size = least.sizes[target] if least else reached.ram.bytes
         planned = ["a memory plan"] if result.memory else []
         ways = [*sizes, *(least.ways if least else (*result.added, *planned))]

@@ -47,7 +47,7 @@ def test_a_finding_says_what_a_layer_takes_whose_cost_is_unknown_before_the_repa
     after = cost[refused.location.node, "cortex-m55"]
     assert refused.properties["repair_became_known.cortex-m55"] == after > 0
     assert "repair_became_known.cortex-m4" not in refused.properties
-    assert f" and {after:,} for '{refused.location.node}', whose cost now is unknown" in refused.remedy
+    assert f" and {after:,} for '{refused.location.node}', whose cost is unknown until then" in refused.remedy
     assert done.result.totals[1].became_known == after
 
 

@@ -13,7 +13,7 @@ from onnxlint_cmsis.fixers.differences import model_price
 from onnxlint_cmsis.fixers.memory.fitting import Search
 from onnxlint_cmsis.fixers.memory.least_arena import PriceBound
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
-from onnxlint_cmsis.fixers.memory.tiled_model import MOST
+from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -50,7 +50,7 @@ def _in_parts(start: Snapshot, execution: Interpretation) -> list[ArenaWay]:
     search.best()
     steps = [*search.steps(PriceBound(start).holds)]
     files = [start.followed(tiled(start.path, start.data, fit.tiles), Plan({})) for fit in steps]
-    while files and certificate_of(start.analysis, files[-1].analysis, MOST) is None:
+    while files and certificate_of(start.analysis, files[-1].analysis, ROW_NUMBERS) is None:
         files.pop()
     ways = [_planned(fit.parts(execution.file), file.analysis) for fit, file in zip(steps, files, strict=False)]
     return [way for number, way in enumerate(ways) if not any(_worse(way, later) for later in ways[number + 1 :])]

@@ -36,6 +36,8 @@ class LeastArena(NamedTuple):
     """Layers in groups, as clauses behind `with`."""
     planned: bool
     """Whether a memory plan goes with them."""
+    written: bool
+    """Whether a fix writes it; not where it fits some targets and not all."""
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ class LeastArena(NamedTuple):
         return f"with {' and '.join(self.ways)} {needs}" if self.ways else needs
 
 
-MOST = 1 << 20
+ROW_NUMBERS = 1 << 20
 """Numbers that the checker may need for bands, whose rows are lanes: some 250 MB."""
 
 
@@ -83,7 +85,9 @@ def fitted_model(state: Snapshot) -> TiledModel:
         over = fit.over(rooms) > 0
     if not fit.sizes:
         return TiledModel(state)
-    least = _least(fit, state)
+    labels = [target.label for target in state.request.analysis.targets]
+    sizes = dict(zip(labels, fit.sizes, strict=True))
+    least = LeastArena(sizes, fit.parts(interpretation.file), fit.planned, written=not over)
     if not fit.tiles:
         return TiledModel(state, notes=_over_notes(least) if over else (), least=least)
     new = state.followed(tiled(state.path, state.data, fit.tiles), Plan({}))
@@ -102,13 +106,6 @@ def fitted_model(state: Snapshot) -> TiledModel:
     return TiledModel(new, added, (registers,) if more else (), proof, least)
 
 
-def _least(fit: Fit, state: Snapshot) -> LeastArena:
-    execution = state.analysis.execution
-    assert isinstance(execution, Interpretation)
-    labels = [target.label for target in state.request.analysis.targets]
-    return LeastArena(dict(zip(labels, fit.sizes, strict=True)), fit.parts(execution.file), fit.planned)
-
-
 def _over_notes(least: LeastArena) -> tuple[str, ...]:
     return (f"it does not fit: {least.text}, the least that was found",)
 
@@ -124,7 +121,7 @@ def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
     """Why the new model may not take the place of the old one, as a clause; how they were compared."""
     if met := newly_met(old.analysis, new.analysis):
         return met, None
-    if certificate_of(old.analysis, new.analysis, MOST) is None:
+    if certificate_of(old.analysis, new.analysis, ROW_NUMBERS) is None:
         return NOT_KNOWN_EQUAL, None
     if not old.request.compared:
         return "", None

@@ -10,7 +10,7 @@ from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
 from onnxlint_cmsis.fixers.memory.least_arena import instructions_on_targets
-from onnxlint_cmsis.fixers.memory.tiled_model import MOST, TiledModel, fitted_model
+from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS, TiledModel, fitted_model
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, plans_memory
 from onnxlint_cmsis.fixers.report import Fixed
@@ -57,7 +57,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         if least and asked and not cut.notes:
             notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena")
         return fixed._replace(result=fixed.result._replace(notes=notes), least=cut.least)
-    certificate = certificate_of(start.analysis, new.analysis, MOST)
+    certificate = certificate_of(start.analysis, new.analysis, ROW_NUMBERS)
     proof = fixed.result.proof or cut.proof
     macs = fixed.result.macs
     result = fixed.result._replace(
