@@ -67,11 +67,15 @@ def lint_file(
         problem = _problem(error.kind, FileProblem(error.message, Location(path)))
         unknown = not_analysed(settings.targets, [problem])
         return _result(path, settings, None, [problem])._replace(verdicts=unknown)
-    graph, lowered = model.graph, model.lowered
-    settings = with_full_names(settings, model)
+    return _linted(model, with_full_names(settings, model), prices)
+
+
+def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> FileResult:
+    """The findings and verdicts of a model that was read."""
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
 
+    path, graph, lowered = model.path, model.graph, model.lowered
     codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
     sizing = [code for code in codes if enabled(code, settings, path)]
     too_large = too_large_for_sizes(model, settings)

@@ -265,12 +265,12 @@ def test_nothing_is_promised_of_one_target_that_another_has_no_room_for() -> Non
     (note,) = fixed(data, "m.tflite", targets=targets, ram=1024, fixable=["CNN604"]).result.notes
     largest = int(note.split(" bytes, the least")[0].rsplit(" ", 1)[-1].replace(",", ""))
     settings = {"targets": targets, "ram": largest - 16, "fixable": ["CNN604"]}
-    found = [row for row in linted(data, "m.tflite", **settings).findings if row.code == "CNN601"]
+    findings = [row for row in linted(data, "m.tflite", **settings).findings if row.code == "CNN601"]
     result, new = fixed(data, "m.tflite", **settings)
-    assert len(found) == 2
+    assert len(findings) == 2
     assert not result.added
     reached = [row.arena_to_write for row in linted(new or data, "m.tflite", **settings).summary.targets]
-    told = [row.properties.get("exact_after", 0) for row in found if "--fix writes it" in row.remedy]
+    told = [row.properties.get("exact_after", 0) for row in findings if "--fix writes it" in row.remedy]
     assert set(told) <= {*reached}
 
 
