@@ -1,13 +1,13 @@
 """A segment computed in bands of rows: each takes the rows that it needs, halo and all, and a CONCATENATION joins them.
 
-GATHER takes whole rows, one copy each. Rows and columns of padding are a PAD with the zero-point in front of a layer
-without padding, as a band inside the image has none above and below.
+GATHER takes whole rows, one copy each; SLICE takes those of int16, element by element. Rows and columns of padding are
+a PAD with the zero-point in front of a layer without padding, as a band inside the image has none above and below.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.formats.flatbuffer import Value
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 
-VERSIONS = {"INT8": 2, "FLOAT32": 1}
-"""Versions of GATHER and PAD that read a type (lite/tools/versioning/op_version.cc)."""
+VERSIONS = {"INT8": {"GATHER": 2, "PAD": 2}, "FLOAT32": {"GATHER": 1, "PAD": 1}, "INT16": {"SLICE": 4, "PAD": 3}}
+"""Versions of operators that read a type (lite/tools/versioning/op_version.cc); TensorFlow Lite Micro's GATHER takes no
+int16 (kernels/gather.cc, GatherPrepare)."""
 
 
 class BandCopy(NamedTuple):
@@ -74,7 +75,7 @@ class _Banded:
 
     def __init__(self, model: TfliteModel, segment: Segment, next_tensor: int) -> None:
         self._model, self._main = model, model.subgraphs[0]
-        self._numbers, self._next = segment.operators, next_tensor
+        self._layers, self._next = segment.operators, next_tensor
         self._windows = {number: self._window(number) for number in segment.operators}
         self._operators: list[BandCopy | BandAddition] = []
         self._tensors: list[NewTensor] = []
@@ -84,18 +85,18 @@ class _Banded:
 
     def bands(self, ends: tuple[int, ...]) -> Bands:
         """All bands and what joins them."""
-        last = self._main.operators[self._numbers[-1]]
+        last = self._main.operators[self._layers[-1]]
         results = []
         for number, rows in enumerate(zip((0, *ends), ends, strict=False)):
             wanted = self._wanted(rows)
             self._have = {}
-            for index in self._numbers:
+            for index in self._layers:
                 self._run(number, index, wanted)
             results.append(self._have[last.outputs[0]][0])
         kind = self._main.tensors[last.outputs[0]].elem_type
         options = {"axis": 1}
         join = NewOperator(JOIN, JOIN_VERSION[kind], tuple(results), last.outputs, "ConcatenationOptions", options)
-        self._operators.append(BandAddition(self._numbers[-1], self._numbers[-1], join))
+        self._operators.append(BandAddition(self._layers[-1], self._layers[-1], join))
         return Bands(tuple(self._operators), tuple(self._tensors), self._sizes)
 
     def _window(self, number: int) -> RowWindow:
@@ -106,8 +107,8 @@ class _Banded:
 
     def _wanted(self, rows: Rows) -> dict[int, Rows]:
         """Rows of every result in the segment that one band needs."""
-        wanted = {self._main.operators[self._numbers[-1]].outputs[0]: rows}
-        for index in reversed(self._numbers):
+        wanted = {self._main.operators[self._layers[-1]].outputs[0]: rows}
+        for index in reversed(self._layers):
             operator = self._main.operators[index]
             for tensor in self._read(operator):
                 needed, _ = self._windows[index].read(wanted[operator.outputs[0]], self._main.tensors[tensor].shape[1])
@@ -124,7 +125,7 @@ class _Banded:
     def _run(self, band: int, index: int, wanted: dict[int, Rows]) -> None:
         """One operator in one band."""
         operator, window = self._main.operators[index], self._windows[index]
-        behind = index - 1 if band == 0 else self._numbers[-1]
+        behind = index - 1 if band == 0 else self._layers[-1]
         (whole,) = operator.outputs
         rows, inputs, options = wanted[whole], list(operator.inputs), dict[str, "Value"]()
         for position, tensor in enumerate(operator.inputs):
@@ -142,7 +143,7 @@ class _Banded:
                 if operator.op in POOLS or not stays:
                     options["padding"] = "VALID"
                     inputs[position] = self._padded(index, behind, inputs[position], (*padding, *window.columns))
-        last = index == self._numbers[-1]
+        last = index == self._layers[-1]
         result = self._result(whole, rows, band, last=last)
         self._have[whole] = result, rows
         self._operators.append(BandCopy(index, band == 0, tuple(inputs), result, options))
@@ -164,11 +165,15 @@ class _Banded:
             return source
         taken = [row - have[0] for row in range(*rows)]
         shape = (whole.shape[0], len(taken), *whole.shape[2:])
-        numbers = NewTensor("", "INT32", (len(taken),), struct.pack(f"<{len(taken)}i", *taken))
-        inputs, result = (source, self._constant(numbers)), self._add(whole, shape, "rows")
-        version = VERSIONS[whole.elem_type]
-        gather = NewOperator("GATHER", version, inputs, (result,), "GatherOptions", {"axis": 1})
-        self._operators.append(BandAddition(index, behind, gather))
+        versions = VERSIONS[whole.elem_type]
+        if "GATHER" in versions:
+            inputs, result = (source, self._numbers(taken)), self._add(whole, shape, "rows")
+            cut = NewOperator("GATHER", versions["GATHER"], inputs, (result,), "GatherOptions", {"axis": 1})
+        else:
+            limits = self._numbers([0, taken[0], 0, 0]), self._numbers(shape)
+            result = self._add(whole, shape, "rows")
+            cut = NewOperator("SLICE", versions["SLICE"], (source, *limits), (result,), "SliceOptions", {})
+        self._operators.append(BandAddition(index, behind, cut))
         return result
 
     def _padded(self, index: int, behind: int, source: int, amounts: tuple[int, int, int, int]) -> int:
@@ -179,7 +184,7 @@ class _Banded:
         _, height, width, channels = self._shape(source)
         shape = (1, height + sum(amounts[:2]), width + sum(amounts[2:]), channels)
         inputs, result = (source, self._amounts((0, 0, *amounts, 0, 0))), self._add(whole, shape, "padded")
-        pad = NewOperator("PAD", VERSIONS[whole.elem_type], inputs, (result,), "PadOptions", {})
+        pad = NewOperator("PAD", VERSIONS[whole.elem_type]["PAD"], inputs, (result,), "PadOptions", {})
         self._operators.append(BandAddition(index, behind, pad))
         return result
 
@@ -188,6 +193,9 @@ class _Banded:
         if number >= self._next:
             return self._tensors[number - self._next].shape
         return self._sizes.get(number, self._main.tensors[number].shape)
+
+    def _numbers(self, numbers: Sequence[int]) -> int:
+        return self._constant(NewTensor("", "INT32", (len(numbers),), struct.pack(f"<{len(numbers)}i", *numbers)))
 
     def _amounts(self, amounts: tuple[int, ...]) -> int:
         return self._constant(NewTensor("", "INT32", (4, 2), struct.pack("<8i", *amounts)))

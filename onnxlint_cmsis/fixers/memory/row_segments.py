@@ -12,10 +12,10 @@ from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 
-TYPES = ("INT8",)
-"""Types of results in bands: GATHER takes no int16 (lite/micro/kernels/gather.cc), and float sums are not certified."""
-CUT_TYPES = ("INT8", "FLOAT32")
-"""Types whose rows GATHER takes."""
+TYPES = ("INT8", "INT16")
+"""Types of results in bands: float sums are not certified."""
+CUT_TYPES = (*TYPES, "FLOAT32")
+"""Types whose rows GATHER or SLICE takes."""
 MOST_LAYERS = 12
 """Operators of a segment."""
 
