@@ -473,6 +473,10 @@ def small() -> bytes:
     return one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString()
 
 
+def grouped() -> bytes:
+    return convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString()
+
+
 LOADS: Mapping[str, Load] = {
     "float.onnx": Load(small, (), SIZING, WRITING),
     "qdq.onnx": Load(
@@ -486,9 +490,9 @@ LOADS: Mapping[str, Load] = {
     "without_sizes.onnx": Load(small, ("--config", "size-checks-limit=0"), set(), (*WRITING, *SIZING)),
     "rules_ignored.onnx": Load(small, ("--ignore", "CNN201,CNN202"), set(), (*SIZING,)),
     "repair_asked.onnx": Load(
-        lambda: convolution((1, 8, 6, 6), (8, 4, 3, 3), bias=False, group=2).SerializeToString(),
-        (), {"onnxlint_cmsis.fixers.planning.repairable"}, WRITING,
+        grouped, ("--config", "size-checks-limit=0"), {"onnxlint_cmsis.fixers.planning.repairable"}, WRITING
     ),
+    "repair_priced.onnx": Load(grouped, (), {"onnxlint_cmsis.cli.repair_prices"}, ("onnxruntime.",)),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from onnxlint_cmsis.cli.fix_promises import (
     SizeFindings,
     can_fix,
     fix_request,
+    repaired_by_fix,
     size_findings,
     too_large_for_sizes,
 )
@@ -84,7 +85,7 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _layer_findings(model, settings, sized.repairs)
     if layers and can_fix(model):
-        layers = list(map(Promises(model, settings).marked, layers))
+        layers = _promised(layers, model, settings, searched=not too_large)
     fit, deployed = _fit(model, settings), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
@@ -243,6 +244,16 @@ def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[Cla
     from onnxlint_cmsis.checks.repair_prices import priced
 
     return list(priced(findings, repairs))
+
+
+def _promised(findings: list[Finding], model: ModelAnalysis, settings: Settings, *, searched: bool) -> list[Finding]:
+    """Findings on layers with what a fix would do; with its price where sizes are searched, which takes as long."""
+    marked = list(map(Promises(model, settings).marked, findings))
+    if not (searched and any(map(repaired_by_fix, marked))):
+        return marked
+    from onnxlint_cmsis.cli.repair_prices import with_prices
+
+    return with_prices(marked, model, settings)
 
 
 def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:

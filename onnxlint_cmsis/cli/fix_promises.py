@@ -111,6 +111,15 @@ def can_fix(model: ModelAnalysis) -> bool:
     return fixed and not (form.refused and any(map(part(form.refused), graph.nodes)))
 
 
+def repaired_by_fix(finding: Finding) -> bool:
+    """Tell whether a fix answers a finding by new nodes, weights or channels of its layer."""
+    from onnxlint_cmsis.checks.fix_actions import REWRITE
+    from onnxlint_cmsis.checks.rule_registry import rule
+
+    repaired = "hazard" in finding.properties or rule(finding.code).action is REWRITE
+    return bool(finding.properties.get("fixable")) and repaired
+
+
 class Promises:
     """What a fix of one file would do about its findings on layers.
 

@@ -83,12 +83,12 @@ def attempt(start: Snapshot, prover: Prover) -> Attempt:
 
     Constants are what the weights make them: a certificate proves that. Without one they are held against a run.
     """
-    fix = _with_proof(_worked_out(start), prover)
+    fix = _with_proof(worked_out(start), prover)
     if fix.certificate or not start.request.compared:
         return fix
     if not any(before.disproved(before.plan) for before, plan in fix.end.changes() if plan.kept):
         return fix
-    return _with_proof(_worked_out(start.held_against_run()), prover)
+    return _with_proof(worked_out(start.held_against_run()), prover)
 
 
 def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
@@ -115,7 +115,7 @@ def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
     return fix._replace(proof=proof, trouble=trouble, blamed=names, spot=spot)
 
 
-def _worked_out(start: Snapshot) -> Attempt:
+def worked_out(start: Snapshot) -> Attempt:
     """Work out the new model without its proof. Raises UnreadableError.
 
     Free repairs come first, then channel counts, then repairs of what is left. Where a policy

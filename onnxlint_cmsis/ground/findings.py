@@ -20,6 +20,9 @@ AFTER_PROOF = "fixable_after_proof"
 OPEN = "open_effect"
 """Property of a finding on sizes that are not known: the worst effect that they can have."""
 
+PRICE = "fix_price"
+"""Property of a finding that a fix answers: what the whole model takes before and after the fix, in words."""
+
 PROMISES = ("fixable", UNSAFELY, AFTER_PROOF)
 """Properties that say what a fix does about a finding."""
 
@@ -157,16 +160,16 @@ class Content:
     def mending(self, *, brief: bool = False) -> str:
         """The remedy, and whether a fix applies it; empty for neither."""
         remedy = (brief and self.brief_remedy) or self.remedy
-        hazard = "hazard" in self.properties
+        hazard, price = "hazard" in self.properties, self.properties.get(PRICE)
         if self.properties.get(AFTER_PROOF):
             fix = "--fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes."
         elif self.properties.get(UNSAFELY):
             does = "adds a Pad node behind the input instead" if hazard else "does it where outputs change by one step"
             fix = f"--fix --unsafe-fixes {does}{'' if hazard else ' at most'}."
         elif self.properties.get("fixable") and "--fix" not in remedy:
-            fix = f"--fix {'repairs' if hazard else 'does'} it."
+            fix = f"--fix {'repairs' if hazard else 'does'} it{f': {price}' if price else ''}."
         else:
-            return remedy
+            return f"{remedy} In all: {price}." if price else remedy
         if RETRAIN in remedy:
             return f"{fix} Or by hand: {remedy}"
         return f"{remedy} {fix}".strip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict_text import cpu_of, rounded
+from onnxlint_cmsis.analysis.price_text import whole_price
+from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.output.plain import counted, paint, printable
 from onnxlint_cmsis.output.proofs import change_text, proof_text
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         FixResult,
         LayerChange,
         MemoryChange,
-        PriceChange,
         Rewrite,
         TargetTotal,
         TensorChange,
@@ -75,7 +75,7 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     for total in fix.totals:
         yield "total", _total(total)
     for price in fix.prices:
-        yield "price", _whole(price)
+        yield "price", f"{cpu_of(price.target)}, all that runs: {whole_price(price)}"
     yield from (("memory", _memory(change)) for change in fix.memory)
     yield "MACs", _numbers(fix.macs.before, fix.macs.after)
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
@@ -185,18 +185,6 @@ def _tensor(tensor: TensorChange) -> str:
         "none" if shape is None else f"[{','.join(map(str, shape))}]" for shape in (tensor.old_shape, tensor.new_shape)
     ]
     return f"'{tensor.tensor}': {' -> '.join(shapes)}, {tensor.old_bytes:,} -> {tensor.new_bytes:,} bytes"
-
-
-def _whole(price: PriceChange) -> str:
-    """`cortex-m4: 51.6k to 53.1k instructions and 1 layer of unknown cost -> 54.2k; arena 544 -> 576 bytes; ...`."""
-    costs = []
-    for side in (price.before, price.after):
-        least, most = map(rounded, side.instructions)
-        left = f" and {counted(side.unknown, 'layer')} of unknown cost" if side.unknown else ""
-        costs.append(f"{least if least == most else f'{least} to {most}'}{left}")
-    arenas = ["unknown" if side.arena is None else f"{side.arena:,}" for side in (price.before, price.after)]
-    memory = f"arena {' -> '.join(arenas)}, flash {price.before.flash:,} -> {price.after.flash:,} bytes"
-    return f"{cpu_of(price.target)}, all that runs: {' -> '.join(costs)} instructions; {memory}"
 
 
 def _memory(change: MemoryChange) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper, parser
 
-from onnxlint_cmsis import fix
+from onnxlint_cmsis import fix, lint
+from onnxlint_cmsis.analysis.fix_results import ModelPrice, PriceChange
+from onnxlint_cmsis.analysis.price_text import whole_price, whole_prices
+from onnxlint_cmsis.cli.fix_promises import repaired_by_fix
+from onnxlint_cmsis.ground.findings import PRICE
 from support.linter import fixed, layered, linted
+from support.paths import SHARED
+from support.third_party_models import needs_models
 
 TARGETS = ["cortex-m4", "cortex-m55"]
 TWO_STRIDES = """
@@ -72,6 +80,41 @@ def test_the_price_of_a_pad_in_front_is_that_of_its_layers() -> None:
     assert "cost" not in rewrite.what
     (total,) = layered(done.model, targets=["cortex-m55"]).totals
     assert rewrite.new_instructions == (total.instructions,)
+
+
+@needs_models
+@pytest.mark.parametrize(
+    ("name", "release", "rewrites"),
+    [
+        ("cases/device/models/h_1x1_after.onnx", "7.0.0", {"explicit-pad"}),
+        ("cases/device/models/h_1xn_refused_left2.onnx", "5.0.0", {"wider-window"}),
+        ("cases/device/models/h_g1x1_2.onnx", "5.0.0", {"split-groups"}),
+        ("cases/device/models/h_tc_above.onnx", "7.0.0", {"shifted-taps"}),
+        ("cases/device/models/maxpool_n2.onnx", "5.0.0", {"split-batch"}),
+        ("cases/device/models/op_k2s2p0op1_c8.onnx", "7.0.0", {"output-padding"}),
+        ("cases/torch/cnn1d_def.onnx", "7.0.0", {"wider-window"}),
+    ],
+)
+def test_findings_and_report_state_one_price(name: str, release: str, rewrites: set[str]) -> None:
+    settings: dict[str, Any] = {"targets": TARGETS, "release": release}
+    told = [row for row in lint(SHARED / name, **settings).told if repaired_by_fix(row)]
+    report = fix(SHARED / name, **settings)
+    words = whole_prices(report.prices)
+    assert {row.repair for row in report.rewrites} >= rewrites
+    assert told
+    assert all(row.properties[PRICE] == words and f": {words}." in row.mending(brief=True) for row in told)
+
+
+def test_what_a_rewrite_changes_by_little_is_told_to_the_last_digit() -> None:
+    before = ModelPrice((51_600, 51_600), 0, 544, 64)
+    costlier = PriceChange("cortex-m4", before, before._replace(instructions=(51_604, 51_604)))
+    assert whole_prices([costlier]) == "on cortex-m4 51,600 -> 51,604 instructions"
+    same = PriceChange("cortex-m55", before, before)
+    assert whole_prices([same]) == ""
+    opened = PriceChange("cortex-m7", before._replace(instructions=(0, 0), unknown=2), before)
+    assert whole_price(opened) == (
+        "0 and 2 layers of unknown cost -> 51.6k instructions; arena 544 -> 544, flash 64 -> 64 bytes"
+    )
 
 
 def test_what_is_no_path_is_told_in_a_sentence() -> None:

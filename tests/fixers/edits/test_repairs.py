@@ -11,6 +11,7 @@ import pytest
 from onnx import parser
 
 from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.price_text import whole_prices
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
@@ -19,6 +20,7 @@ from onnxlint_cmsis.fixers.planning.repairable import REPAIRS, repairs_for
 from onnxlint_cmsis.fixers.proof.compare import TOLERANCE
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, part
+from onnxlint_cmsis.ground.findings import PRICE
 from support import linter
 from support.fix_command import contents, run, text
 from support.repairable_models import convolution, float_groups, float_weights, operator_format, pool
@@ -174,6 +176,18 @@ def test_the_hazard_goes_and_the_outputs_stay(case):
             np.testing.assert_allclose(new, old, rtol=0, atol=TOLERANCE * np.ptp(old))
         else:
             np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_finding_states_the_price_of_the_report(case):
+    _, hazard, build, release = case
+    result, _ = fixed(build(), release)
+    words = whole_prices(result.prices)
+    told = linter.linted(build(), targets=TARGETS, release=release).told
+    findings = [row for row in told if row.properties.get(PRICE)]
+    assert words
+    assert hazard in {row.properties["hazard"] for row in findings}
+    assert all(f"--fix repairs it: {words}." in row.mending() for row in findings)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

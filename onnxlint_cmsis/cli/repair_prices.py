@@ -1,0 +1,44 @@
+"""The price of `--fix` for the whole model, with the findings for which it rewrites layers or gives them channels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxlint_cmsis.analysis.price_text import whole_prices
+from onnxlint_cmsis.cli.fix_promises import fix_request, repaired_by_fix
+from onnxlint_cmsis.fixers.attempt import worked_out
+from onnxlint_cmsis.fixers.differences import price_changes
+from onnxlint_cmsis.fixers.planning.unchangeable import check_model
+from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.ground.findings import PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.ground.findings import Finding
+
+
+def with_prices(findings: Iterable[Finding], model: ModelAnalysis, settings: Settings) -> list[Finding]:
+    """Findings, each with what the whole model takes once `--fix` did all that it does; nothing is run or proven."""
+    start = Snapshot(model.path, model.data, fix_request(settings, model.path, model), analysis=model)
+    try:
+        check_model(start.graph)
+        start.editor.check_readable(model.data, model.path)
+        fix = worked_out(start)
+        changes = [*price_changes(start, fix.end)]
+    except (NotAppliedError, UnreadableError):
+        return [*findings]
+    words = whole_prices(changes)
+    arenas = any(change.before.arena != change.after.arena for change in changes)
+
+    def told(finding: Finding) -> Finding:
+        said = any(name.startswith("repair_") for name in finding.properties)
+        if not words or not repaired_by_fix(finding) or (said and not fix.rewrites and not arenas):
+            return finding
+        return replace(finding, properties={**finding.properties, PRICE: words})
+
+    return [*map(told, findings)]
