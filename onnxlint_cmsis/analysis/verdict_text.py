@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FAMILY = "cortex-"
 """Stands before the first CPU of a line alone."""
+LIBRARY = "CMSIS-NN "
+"""Stands before a release in the label of a target."""
 SHOWN = 3
 """Layers that a line names before it only counts."""
 IN_REFERENCE_CODE = " in reference code"
@@ -29,12 +31,18 @@ class VerdictLine(NamedTuple):
 
     verdicts: tuple[TargetVerdict, ...]
     """One for each target."""
+    several: Container[str] = ()
+    """CPUs that the file has several targets of."""
 
     @property
     def targets(self) -> str:
-        """`cortex-m0, m4`."""
-        cpus = [cpu_of(verdict.target) for verdict in self.verdicts]
-        return ", ".join([*cpus[:1], *(cpu.removeprefix(FAMILY) for cpu in cpus[1:])])
+        """`cortex-m0, m4`; with releases `cortex-m4 (6.0.0, 7.0.0)` where a CPU has several."""
+        releases: dict[str, list[str]] = {}
+        for verdict in self.verdicts:
+            cpu, _, library = verdict.target.partition(", ")
+            releases.setdefault(cpu, []).append(library.partition(", ")[0].removeprefix(LIBRARY))
+        told = [f"{cpu} ({', '.join(names)})" if cpu in self.several else cpu for cpu, names in releases.items()]
+        return ", ".join([*told[:1], *(cpu.removeprefix(FAMILY) for cpu in told[1:])])
 
     @property
     def word(self) -> str:
@@ -153,7 +161,8 @@ def lines_of(given: Sequence[TargetVerdict]) -> tuple[VerdictLine, ...]:
         named = (verdict.ram_room is None, verdict.ram is None, verdict.flash_room is None, verdict.fits)
         key = (verdict.word, verdict.layers, verdict.codes, verdict.condition, verdict.every, bool(verdict.time), named)
         groups.setdefault(key, []).append(verdict)
-    lines = (VerdictLine(tuple(group)) for group in groups.values())
+    cpus = [cpu_of(verdict.target) for verdict in given]
+    lines = (VerdictLine(tuple(group), {cpu for cpu in cpus if cpus.count(cpu) > 1}) for group in groups.values())
     return tuple(sorted(lines, key=lambda line: rank(line.verdicts)))
 
 

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 def analysed(path: str, settings: Settings, data: bytes | None = None, *, name: str = "") -> ModelAnalysis:
     """The analysis of a file, or of `data` under a name. Raises UsageError."""
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+    from onnxlint_cmsis.formats.format import is_image
+    from onnxlint_cmsis.images.held_models import names_in
     from onnxlint_cmsis.model.model_error import ModelError
 
     try:
         return ModelAnalysis(name or path, settings.analysis, data)
     except ModelError as error:
-        raise UsageError(f"{path}: {error.message}") from None
+        inside = names_in(path) if is_image(path) else []
+        reason = f"it is firmware: name a model in it, {' or '.join(inside)}" if inside else error.message
+        raise UsageError(f"{path}: {reason}") from None
 
 
 def verdict_head(

@@ -74,6 +74,7 @@ def discover(
     `excluded` tells whether the configuration leaves a file or folder out. A file that is named itself is linted all
     the same, unless `force_exclude` is set. A path that does not exist counts as a file, so that it is reported, and so
     does a folder that is named like a model and holds none. A search reads a C file that looks as if it held a model.
+    A firmware image that is named follows the models in it.
     """
     files: dict[str, None] = {}
     empty: list[str] = []
@@ -92,24 +93,22 @@ def discover(
             if not listed and len(unreadable) == before:
                 empty.append(path)
         elif path == STDIN or not (force_exclude and excluded(path)):
-            files.update(dict.fromkeys([path] if path == STDIN else models_of(os.path.normpath(path))))
+            name = path if path == STDIN else os.path.normpath(path)
+            files.update(dict.fromkeys([*models_of(name), *([name] if is_image(name) else [])]))
     return Found(tuple(files), tuple(empty), tuple(unreadable))
 
 
 def models_of(path: str) -> list[str]:
-    """The names of the models in a file that is named: its arrays where it is C, else the file itself.
-
-    Of a firmware image they are those inside, and the image behind them.
-    """
-    if is_image(path):
-        from onnxlint_cmsis.images.held_models import names_in
-
-        return [*names_in(path), path]
+    """The names of the models in a file that is named: those in C or a firmware image, else the file itself."""
     return _models_in(path) or [path]
 
 
 def _models_in(path: str) -> list[str]:
-    """The same, none for C without a model."""
+    """The same, none for C and images without a model."""
+    if is_image(path):
+        from onnxlint_cmsis.images.held_models import names_in as names_in_image
+
+        return names_in_image(path)
     if not is_c(file_of(path)):
         return [path]
     from onnxlint_cmsis.formats.c_arrays import names_in

@@ -95,7 +95,7 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     from onnxlint_cmsis.analysis.verdict import WORDS
 
     summary = summarize(model)
-    judged = verdicts(model, summary, findings, fit.devices)
+    judged = verdicts(model, summary, [*findings, *deployed.image], fit.devices)
     stops = all(verdict.word == WORDS[Effect.STOPS] for verdict in judged)
     return result._replace(
         summary=summary,
@@ -217,6 +217,8 @@ class _Deployed(NamedTuple):
 
     findings: tuple[Finding, ...] = ()
     """What is wrong with the model in it."""
+    image: tuple[Finding, ...] = ()
+    """What is wrong with it for every model: the image has these findings, and they decide on the model."""
     notes: tuple[str, ...] = ()
     """What it decided."""
     untold: tuple[str, ...] = ()
@@ -227,10 +229,15 @@ def _deployed(model: ModelAnalysis, settings: Settings) -> _Deployed:
     """The model in its firmware, where it is in an image or the settings name one."""
     if not (settings.firmware or is_image(file_of(model.path))):
         return _Deployed()
-    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes, untold
+    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes, image_faults, untold
 
     open_ = untold(model, settings)
-    return _Deployed(tuple(deployment_findings(model, settings)), (*deployment_notes(model, settings), *open_), open_)
+    return _Deployed(
+        tuple(deployment_findings(model, settings)),
+        tuple(image_faults(model, settings)),
+        (*deployment_notes(model, settings), *open_),
+        open_,
+    )
 
 
 def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:

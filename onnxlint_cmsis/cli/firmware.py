@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
@@ -11,6 +10,7 @@ from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of
 from onnxlint_cmsis.config.selection import adjust, enabled
 from onnxlint_cmsis.formats.format import array_in, file_of, is_image
+from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.images.build import Build, LibraryBuild
 from onnxlint_cmsis.images.held_models import firmware_at, near, newest_build
 from onnxlint_cmsis.images.image import ImageError
@@ -49,9 +49,21 @@ def deployment_findings(model: ModelAnalysis, settings: Settings) -> list[Findin
         return []
     data = model.data
     inside = next((row for row in build.models if row.data == data), None)
-    subject = Deployment(model, build, inside)
-    runs = partial(enabled, settings=settings, path=model.path)
-    checks = [check for check in checks_of(RuleScope.DEPLOYMENT) if runs(check.rule.code)]
+    return _findings(RuleScope.DEPLOYMENT, Deployment(model, build, inside), settings, model.path)
+
+
+def image_faults(model: ModelAnalysis, settings: Settings) -> list[Finding]:
+    """What is wrong with the image of a model, whichever model it is, so that it cannot run rightly there."""
+    build = build_for(model.path, settings)
+    if build is None:
+        return []
+    said = _findings(RuleScope.IMAGE, ImageSubject(build), settings, build.path)
+    return [finding for finding in said if finding.effect in (Effect.STOPS, Effect.WRONG)]
+
+
+def _findings(scope: RuleScope, subject: object, settings: Settings, path: str) -> list[Finding]:
+    """What the rules of a scope say that are not left out for a path."""
+    checks = [check for check in checks_of(scope) if enabled(check.rule.code, settings, path)]
     return [finding for check in checks for finding in check.findings(subject)]
 
 
@@ -100,9 +112,7 @@ def lint_firmware(path: str, settings: Settings) -> FileResult | None:
 
 def _linted(build: Build | LibraryBuild, path: str, settings: Settings) -> FileResult:
     subject = ImageSubject(build, _stated(settings, near(path)), _targets(settings, near(path)), _used(build, settings))
-    runs = partial(enabled, settings=settings, path=path)
-    checks = [check for check in checks_of(RuleScope.IMAGE) if runs(check.rule.code)]
-    raw = [finding for check in checks for finding in check.findings(subject)]
+    raw = _findings(RuleScope.IMAGE, subject, settings, path)
     findings = tuple(filter(None, (adjust(finding, settings) for finding in raw)))
     return FileResult(path, findings, settings.fail_on, model=False, notes=build_sentences(build))
 

@@ -157,9 +157,10 @@ def _operators(runtime: RuntimeUse) -> Iterator[Fact]:
     unused = sorted({*runtime.linked} - {*(runtime.registered or ())}) if runtime.registered is not None else []
     if unused:
         yield Fact("operators_linked", unused, ", ".join(unused), SURE, "in the image, and no code calls them")
-    if runtime.resolver is not None:
-        evidence = f"_ZTVN6tflite22MicroMutableOpResolverILj{runtime.resolver}EEE"
-        yield Fact("resolver", runtime.resolver, f"room for {runtime.resolver} operators", SURE, evidence)
+    if runtime.resolvers:
+        evidence = ", ".join(f"_ZTVN6tflite22MicroMutableOpResolverILj{room}EEE" for room in runtime.resolvers)
+        text = f"room for {' and '.join(map(str, runtime.resolvers))} operators"
+        yield Fact("resolver", runtime.resolvers[0], text, SURE, evidence)
 
 
 def _models(build: Build) -> Iterator[Fact]:

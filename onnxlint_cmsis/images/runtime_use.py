@@ -72,8 +72,8 @@ class RuntimeUse(NamedTuple):
     """Operators that the application registers; None where the image does not tell."""
     linked: tuple[str, ...] = ()
     """Operators whose registration is in the image, called or not."""
-    resolver: int | None = None
-    """Operators that the resolver has room for; None where nothing tells."""
+    resolvers: tuple[int, ...] = ()
+    """Operators that resolvers have room for, the most first; two that have room for as many are one here."""
     every: bool = False
     """Whether it registers all operators there are (AllOpsResolver)."""
     whole_program: bool = False
@@ -131,7 +131,7 @@ def _kernel_files(image: Image) -> Iterator[str]:
 
 def _tflm(image: Image) -> RuntimeUse:
     operators = {name: operator for name in image.names if (operator := registered_operator(name))}
-    room = [int(match[1]) for name in image.names if (match := RESOLVER.match(name))]
+    rooms = {int(match[1]) for name in image.names if (match := RESOLVER.match(name))}
     days = [day for name, day in SINCE if any(name in symbol for symbol in image.names)]
     linked = tuple(sorted({*operators.values()}))
     called: tuple[str, ...] | None = None
@@ -143,8 +143,8 @@ def _tflm(image: Image) -> RuntimeUse:
         called = tuple(sorted(set(_called(image, places))))
     every = any("AllOpsResolver" in name for name in image.names)
     evidence = "symbols of tflite::"
-    resolver = max(room, default=None)
-    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, resolver, every, whole_program)
+    resolvers = tuple(sorted(rooms, reverse=True))
+    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, resolvers, every, whole_program)
 
 
 def _whole_program(image: Image) -> bool:

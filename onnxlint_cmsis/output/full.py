@@ -111,7 +111,7 @@ def _verdicts(run: Run) -> str:
     fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena", *alike))
     table = fitted(heads, rows, fit=fit) if rows else ""
     if 0 < run.width < max(map(len, table.splitlines()), default=0):
-        narrower = fit._replace(elastic={heads[0]: 12, "verdict": 30})
+        narrower = fit._replace(elastic={heads[0]: 12, "verdict": 30, "on": 22}, spare=alike)
         table = fitted(heads[:4], [row[:4] for row in rows], fit=narrower)
     return table.rstrip()
 

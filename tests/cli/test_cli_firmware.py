@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support.elf_writer import Function, archive
+from support.elf_writer import ElfSymbol, Function, archive
 from support.firmware_images import (
     APPLICATION,
     FLASH,
@@ -23,6 +23,7 @@ from support.firmware_images import (
     firmware,
     registering,
     with_library,
+    with_tensors,
 )
 from support.rule_examples import FILES, SLOW
 
@@ -144,6 +145,50 @@ def test_a_missing_operator_stops_every_build(capsys: pytest.CaptureFixture[str]
     assert {(verdict["word"], verdict["condition"]) for verdict in report["files"][0]["verdicts"]} == {("STOPS", "")}
 
 
+def test_what_is_wrong_with_an_image_is_wrong_with_each_model_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _written(capsys, with_tensors(64))
+    assert {(row["word"], *row["codes"]) for row in report["files"][0]["verdicts"]} == {("WRONG RESULTS", "CNN706")}
+    assert codes(report).count("CNN706") == 1
+    Path("m.tflite").write_bytes(MODEL)
+    report = run(capsys, "m.tflite", "--firmware", "app.elf")[1]
+    assert {(row["word"], *row["codes"]) for row in report["files"][0]["verdicts"]} == {("WRONG RESULTS", "CNN706")}
+    assert "RUNS" in {row["word"] for row in _written(capsys, with_tensors(32))["files"][0]["verdicts"]}
+
+
+def test_a_resolver_without_room_for_the_model_stops_it(capsys: pytest.CaptureFixture[str]) -> None:
+    report = _written(capsys, firmware(room=0))
+    assert {row["word"] for row in report["files"][0]["verdicts"]} == {"STOPS"}
+    (finding,) = (row for row in report["findings"] if row["code"] == "CNN704")
+    assert "room for 0 operators, and the model has 1:" in finding["message"]
+
+
+def test_more_operators_than_room_may_leave_out_one_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    both = registering(REGISTER_CONV, REGISTER_SOFTMAX)
+    report = _written(capsys, firmware(both, room=1))
+    assert {row["word"] for row in report["files"][0]["verdicts"]} == {"MAY FAIL"}
+    more = ElfSymbol("_ZTVN6tflite22MicroMutableOpResolverILj3EEE", FLASH + 4, 16, "object")
+    assert "CNN704" not in codes(_written(capsys, firmware(both, room=1, also=[more])))
+
+
+def test_releases_are_named_where_a_core_has_several(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["--isolated", "--output-format", "concise", "app.elf"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "RUNS on cortex-m4 (main): " in told
+    assert "RUNS, without CMSIS-NN on cortex-m4 (cmsis5-5.7.0): " in told
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["--isolated", "--target", "m4,m55", "app.elf"]) == 1
+    assert "m4 (main), m55 (main)" in capsys.readouterr().out
+
+
+def test_commands_on_one_model_take_that_of_an_image(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "--isolated", "app.elf"]) == 0
+    assert capsys.readouterr().out.startswith("app.elf::g_model.tflite: RUNS, without CMSIS-NN on cortex-m4 (cmsis5-")
+    assert main(["widths", "--isolated", "app.elf"]) == 2
+    assert "it is firmware: name a model in it, app.elf::g_model.tflite" in capsys.readouterr().err
+
+
 def test_an_operator_whose_kernel_calls_no_cmsis_nn_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     report = _written(capsys, firmware(registering(REGISTER_CONV, REGISTER_SOFTMAX)))
     (finding,) = (row for row in report["findings"] if row["code"] == "CNN702")
@@ -183,7 +228,7 @@ def test_a_file_and_nothing_else_is_told_what_to_do(
 def test_an_elf_without_an_ending_is_told_how_to_name_it(capsys: pytest.CaptureFixture[str]) -> None:
     Path("hello_world").write_bytes(firmware())
     assert main(["--isolated", "hello_world"]) == 2
-    assert "an ELF; firmware is read where its name ends in .elf" in " ".join(capsys.readouterr().out.split())
+    assert "an ELF; firmware is linted where its name ends in .elf" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

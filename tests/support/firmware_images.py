@@ -38,8 +38,9 @@ def firmware(
     core: Mapping[int, int | str] = M4,
     local: bool = False,
     more: Iterable[ElfSection] = (),
+    also: Iterable[ElfSymbol] = (),
 ) -> bytes:
-    """An image with a model, an arena and a resolver; `local` as after -flto, `more` sections as they are."""
+    """An image with a model, an arena and a resolver; `local` as after -flto, `more` sections and `also` symbols."""
     code = {**APPLICATION, **LIBRARY} if functions is None else functions
     text, places = placed(code, FLASH)
     start = RAM + 0x1000 if ram else FLASH + 0x8000
@@ -56,6 +57,7 @@ def firmware(
         ElfSymbol("g_model", model_at, len(model), "object"),
         ElfSymbol("_ZN12_GLOBAL__N_112tensor_arenaE", RAM + 16, arena, "object", local=True),
         ElfSymbol(f"_ZTVN6tflite22MicroMutableOpResolverILj{room}EEE", FLASH + 4, 16, "object"),
+        *also,
     ]
     return elf(sections, symbols)
 

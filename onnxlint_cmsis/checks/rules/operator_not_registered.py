@@ -1,9 +1,10 @@
 """The application does not register an operator of the model, or its resolver is too small.
 
 The operators that code of the image registers are those whose `tflite::Register_...` it calls, which is sure in an
-image with symbols; the room of `MicroMutableOpResolver<N>` is in the name of its table. Where one is missing,
-AllocateTensors returns an error: "Didn't find op for builtin opcode". Operators that the resolver has no room for are
-not registered. Nothing is said where the linker optimized the whole program, or with AllOpsResolver.
+image with symbols; the room of `MicroMutableOpResolver<N>` is in the name of its table. Where one is missing, or no
+resolver has room for as many as the model has, AllocateTensors returns an error: "Didn't find op for builtin opcode". A
+warning says where the application registers more than the resolver has room for: those that it adds last are not
+registered. Nothing is said where the linker optimized the whole program, or with AllOpsResolver.
 
 **What to do.** Add the calls that the message names, and room for them.
 """
@@ -16,6 +17,7 @@ from onnxlint_cmsis.checks.deployment import Deployment
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.images.runtime_use import RuntimeUse
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS, method_of
 
 RULE = Rule(
@@ -38,6 +40,7 @@ def run(deployment: Deployment) -> Iterator[Statement]:
     registered = {method_of(operator) for operator in runtime.registered}
     builtin = [row.method for row in resolver.operators if not row.custom_code]
     missing = [method for method in builtin if method not in registered and method not in CUSTOM_METHODS.values()]
+    room = next(iter(runtime.resolvers), None)
     if missing:
         calls = ", ".join(f"{method}()" for method in missing)
         several = "operators" if len(missing) > 1 else "an operator"
@@ -45,12 +48,26 @@ def run(deployment: Deployment) -> Iterator[Statement]:
             f"The application does not register {several} of the model: no code of {deployment.build.path} calls "
             f"{calls}. AllocateTensors returns an error."
         )
-        room = f" and give it room for {len(runtime.registered) + len(missing)} operators"
-        full = runtime.resolver is not None and runtime.resolver < len(runtime.registered) + len(missing)
-        yield deployment.say(text, f"Call {calls} of the resolver{room if full else ''}.")
-    elif runtime.resolver is not None and runtime.resolver < len(runtime.registered):
+        more = f" and give it room for {len(runtime.registered) + len(missing)} operators"
+        full = room is not None and room < len(runtime.registered) + len(missing)
+        yield deployment.say(text, f"Call {calls} of the resolver{more if full else ''}.")
+    elif room is not None:
+        yield from _room(deployment, runtime, len(resolver.operators))
+
+
+def _room(deployment: Deployment, runtime: RuntimeUse, needed: int) -> Iterator[Statement]:
+    """No resolver with room for the model, or the only one without room for all that is registered for it alone."""
+    room, registered = runtime.resolvers[0], len(runtime.registered or ())
+    remedy = f"Declare MicroMutableOpResolver<{max(needed, registered)}>."
+    if room < needed:
         text = (
-            f"The resolver has room for {runtime.resolver} operators, and the application registers "
-            f"{len(runtime.registered)}: the last ones are not registered."
+            f"The resolver has room for {room} operators, and the model has {needed}: the last ones are not "
+            "registered. AllocateTensors returns an error."
         )
-        yield deployment.say(text, f"Declare MicroMutableOpResolver<{len(runtime.registered)}>.")
+        yield deployment.say(text, remedy)
+    elif room < registered and len(runtime.resolvers) == len(deployment.build.models) == 1:
+        text = (
+            f"The resolver has room for {room} operators, and the application registers {registered}: those "
+            "that it adds last are not registered, and may be the model's."
+        )
+        yield deployment.say(text, remedy, level=Level.WARNING, effect=Effect.MAY_FAIL)

@@ -22,7 +22,7 @@ SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x1f\x8b", "a gzip archive"),
     (0, b"\x80\x02", "a Python pickle"),
     (0, b"GGUF", "a GGUF model"),
-    (0, b"\x7fELF", "an ELF; firmware is read where its name ends in .elf"),
+    (0, b"\x7fELF", "an ELF; firmware is linted where its name ends in .elf, with the models in it"),
 )
 """Position, bytes and name of files that get mistaken for ONNX."""
 
