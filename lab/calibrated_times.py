@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from onnxlint_cmsis.timing.calibration import Calibration, TimingError
-from onnxlint_cmsis.timing.device import Device
 from onnxlint_cmsis.timing.fit import fitted, fitted_total
 from onnxlint_cmsis.timing.work import LayerWork
-from silicon_times import DATA, OF_KWS, Row, memories, rows, runtime_of, unlike, works
+from silicon_times import DATA, OF_KWS, Row, device_of, rows, unlike, works
 
 Measured = tuple[Row, list[LayerWork]]
 """A measurement and what was measured."""
@@ -46,11 +45,6 @@ def boards(folder: Path) -> Iterator[list[Measured]]:
             key = (row.cpu, row.board, row.library, row.compiler, row.clock, bool(LAYERS.search(row.what)))
             groups.setdefault(key, []).append((row, work))
     return iter(groups.values())
-
-
-def device_of(row: Row) -> Device:
-    """Where the row was measured."""
-    return Device(row.cpu, row.clock, *memories(row), runtime_of(row))
 
 
 def records_of(group: Sequence[Measured]) -> Iterator[dict[str, Any]]:

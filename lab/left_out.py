@@ -1,8 +1,9 @@
 """Makes tests/data/left_out.json: python lab/left_out.py FOLDER.
 
-Leaves the rows of one board out, scales the factors of its CPU to all other rows, and asks whether the range that
-follows holds what was measured on the board. The proportions of kernels, the errors and the costs of memories stay
-those of the tables. FOLDER is that of lab/silicon_times.py.
+Leaves the rows of one board out, scales the factors of its CPU to rows of its other boards, and asks whether the range
+that follows holds what was measured on the board. The scale is the median of rows of which instructions take MOSTLY of
+the time or more: the others tell of memory. The proportions of kernels, the errors and the costs of memories stay those
+of the tables. FOLDER is that of lab/silicon_times.py.
 """
 
 from __future__ import annotations
@@ -11,61 +12,59 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
-import numpy as np
+from onnxlint_cmsis.timing.cores import CORES
+from onnxlint_cmsis.timing.placed import Placed
+from onnxlint_cmsis.timing.work import LayerWork
+from silicon_times import DATA, Row, rows, time_of, unlike, works
 
-from onnxlint_cmsis.timing.cores import CORES, Core, core_of
-from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
-from onnxlint_cmsis.timing.memories import line_cost
-from silicon_times import DATA, Row, memories, rows, runtime_of, unlike, works
+MOSTLY = 0.75
+"""Part of the time."""
 
 
 class Point(NamedTuple):
-    """A measurement in the terms of its prediction; pairs are least and most cycles."""
+    """A measurement and what was measured."""
 
     row: Row
-    middle: float
-    """Instructions x factors, in the middle."""
-    kernels: tuple[float, float]
-    """Instructions x factors x error."""
-    others: tuple[float, float]
-    """Memory and runtime."""
+    layers: list[LayerWork]
 
-    def range(self, scale: float) -> tuple[float, float]:
-        """Cycles, at least and at most."""
-        return scale * self.kernels[0] + self.others[0], scale * self.kernels[1] + self.others[1]
+    def predicted(self, scale: float = 1.0) -> Placed:
+        """The range where each instruction takes `scale` times the cycles of the tables."""
+        scaled = [
+            layer._replace(least=round(scale * layer.least), most=round(scale * layer.most)) for layer in self.layers
+        ]
+        return time_of(self.row, scaled).placed[0]
+
+    @property
+    def instructions(self) -> float:
+        """Cycles that the tables give to instructions, in the middle."""
+        parts = self.predicted().parts
+        return parts.kernels + parts.reference + parts.conversions
+
+    @property
+    def scale(self) -> float:
+        """What scales these cycles to the measurement."""
+        return 1 + (self.row.cycles - sum(self.predicted().parts)) / self.instructions
+
+    @property
+    def tells_scale(self) -> bool:
+        """Whether instructions take most of the time."""
+        return self.instructions >= MOSTLY * sum(self.predicted().parts)
 
 
 def points(folder: Path) -> Iterator[Point]:
-    """Every row that is predicted."""
+    """Every row that is predicted in known memories."""
     for row in rows():
-        core = core_of(row.cpu)
-        costs = [core and line_cost(core, name, row.clock) for name in memories(row)]
-        if core is None or unlike(row) or None in costs:
+        if unlike(row):
             continue
         try:
-            layers = works(row, folder)
+            point = Point(row, works(row, folder))
+            if len(time_of(row, point.layers).placed) == 1:
+                yield point
         except LookupError:
             continue
-        if layers:
-            yield _point(row, core, layers, costs)
-
-
-def _point(row: Row, core: Core, layers: Sequence[Any], costs: Sequence[Any]) -> Point:
-    overhead = OVERHEADS.get(runtime_of(row), Overhead())
-    kernels, others = [], []
-    middle = sum((layer.least + layer.most) / 2 * core.factor(layer.kind) for layer in layers)
-    for end in (0, 1):
-        kernels.append(
-            sum(
-                (layer.least, layer.most)[end] * core.factor(layer.kind) * core.bounds(layer.kind)[end]
-                for layer in layers
-            )
-        )
-        read = sum(count * cost[end] for layer in layers for count, cost in zip(layer.fetches, costs, strict=True))
-        others.append(read + overhead.operator[end] * len(layers) + (overhead.run[end] if len(layers) > 1 else 0))
-    return Point(row, middle, (kernels[0], kernels[1]), (others[0], others[1]))
 
 
 def records(every: Sequence[Point]) -> Iterator[dict[str, Any]]:
@@ -73,19 +72,18 @@ def records(every: Sequence[Point]) -> Iterator[dict[str, Any]]:
     for core in CORES:
         of_cpu = [point for point in every if point.row.cpu == core.cpu]
         for board in dict.fromkeys(point.row.board for point in of_cpu):
-            seen = [point for point in of_cpu if point.row.board != board]
+            seen = [point for point in of_cpu if point.row.board != board and point.tells_scale]
             if not seen:
                 continue
-            scale = float(np.median([(point.row.cycles - sum(point.others) / 2) / point.middle for point in seen]))
-            asked = [point for point in of_cpu if point.row.board == board]
-            ranges = [(point.row.cycles, *point.range(scale)) for point in asked]
+            scale = median(point.scale for point in seen)
+            asked = [(point.row.cycles, point.predicted(scale)) for point in of_cpu if point.row.board == board]
             yield {
                 "cpu": core.cpu,
                 "board": board,
                 "rows": len(asked),
-                "held": sum(low <= measured <= high for measured, low, high in ranges),
+                "held": sum(time.least <= measured <= time.most for measured, time in asked),
                 "scale": round(scale, 3),
-                "width": round(float(np.median([(high - low) / (high + low) for _, low, high in ranges])), 3),
+                "width": round(median((time.most - time.least) / (time.most + time.least) for _, time in asked), 3),
             }
 
 

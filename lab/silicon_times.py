@@ -24,7 +24,8 @@ from onnxlint_cmsis.timing.cores import core_of, kind_of
 from onnxlint_cmsis.timing.device import Device
 from onnxlint_cmsis.timing.fetches import fetches
 from onnxlint_cmsis.timing.memories import UNKNOWN
-from onnxlint_cmsis.timing.predicted_time import predicted_time
+from onnxlint_cmsis.timing.placed import Placed, added
+from onnxlint_cmsis.timing.predicted_time import PredictedTime, layer_time, predicted_time
 from onnxlint_cmsis.timing.work import LayerWork
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
@@ -309,6 +310,10 @@ def part_of_net(row: Row, folder: Path) -> list[LayerWork] | None:
     return None
 
 
+PART_OF_NET = re.compile(r"layer|CONV_2D|DEPTHWISE|AVERAGE|RESHAPE|FULLY|SOFTMAX")
+"""Rows that are layers of a net, of which the runtime does nothing once in a run."""
+
+
 def works(row: Row, folder: Path) -> list[LayerWork]:
     """The work of a row. Raises LookupError where it is not known."""
     what = row.what
@@ -328,10 +333,26 @@ def works(row: Row, folder: Path) -> list[LayerWork]:
     if (part := part_of_net(row, folder)) is not None:
         return part
     name = NETS.get(name, name).partition(".")[0]
-    whole = not re.search(r"layer|CONV_2D|DEPTHWISE|AVERAGE|RESHAPE|FULLY|SOFTMAX", what)
-    if name in FILES and whole:
+    if name in FILES and not PART_OF_NET.search(what):
         return works_of_net(folder / f"{name}.tflite", row.cpu)
     raise LookupError("sizes are not given")
+
+
+def device_of(row: Row) -> Device:
+    """Where the row was measured."""
+    return Device(row.cpu, row.clock, *memories(row), runtime_of(row))
+
+
+def time_of(row: Row, layers: list[LayerWork]) -> PredictedTime:
+    """What is predicted of a row. Raises LookupError where nothing is."""
+    device = device_of(row)
+    time = predicted_time(device, layers, 0)
+    if time.milliseconds is None:
+        raise LookupError(time.reason)
+    if not PART_OF_NET.search(row.what):
+        return time
+    columns = zip(*(layer_time(device, layer).placed for layer in layers), strict=True)
+    return time._replace(placed=tuple(added(Placed(), of_layers, (0.0, 0.0)) for of_layers in columns))
 
 
 def record_of(row: Row, folder: Path) -> dict[str, object]:
@@ -352,9 +373,7 @@ def record_of(row: Row, folder: Path) -> dict[str, object]:
         reason = unlike(row)
         if reason:
             raise LookupError(reason)  # noqa: TRY301 - one way to say why
-        time = predicted_time(Device(row.cpu, row.clock, weights, arena, runtime_of(row)), works(row, folder), 0)
-        if time.milliseconds is None:
-            raise LookupError(time.reason)  # noqa: TRY301
+        time = time_of(row, works(row, folder))
     except LookupError as error:
         return {**kept, "predicted_ms": None, "reason": str(error.args[0])}
     low, high = (1000 * cycles / row.clock for cycles in time.cycles)

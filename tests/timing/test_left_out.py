@@ -7,21 +7,36 @@ import sys
 
 import pytest
 
+from onnxlint_cmsis.timing.cores import core_of
+from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER
 from support.paths import ROOT, SHARED
 
 RECORDS = json.loads((ROOT / "tests" / "data" / "left_out.json").read_text())
 
 
-def test_seven_of_ten_rows_of_a_board_that_took_no_part_lie_within():
-    """The page of time says the number itself; a change of factors must not make it worse unseen."""
-    assert sum(record["held"] for record in RECORDS) >= 0.7 * sum(record["rows"] for record in RECORDS)
-    m55 = [record for record in RECORDS if record["cpu"] == "cortex-m55"]
-    assert sum(record["held"] for record in m55) >= 0.8 * sum(record["rows"] for record in m55)
+BOARDS = {record["cpu"]: [row for row in RECORDS if row["cpu"] == record["cpu"]] for record in RECORDS}
+
+
+@pytest.mark.parametrize("cpu", BOARDS)
+def test_nine_of_ten_rows_of_a_board_that_took_no_part_lie_within(cpu):
+    assert sum(record["held"] for record in BOARDS[cpu]) >= 0.9 * sum(record["rows"] for record in BOARDS[cpu])
 
 
 @pytest.mark.parametrize("cpu", ["cortex-m7", "cortex-m55"])
-def test_ranges_with_both_memories_known_are_narrow(cpu):
-    assert all(record["width"] <= 0.15 for record in RECORDS if record["cpu"] == cpu)
+def test_errors_leave_one_number_where_both_memories_are_known(cpu):
+    assert core_of(cpu).error <= ONE_NUMBER
+
+
+def test_ranges_of_cortex_m55_with_both_memories_known_are_narrow():
+    assert all(record["width"] <= 0.15 for record in BOARDS["cortex-m55"])
+
+
+def test_a_build_with_os_is_no_measurement_of_what_is_predicted():
+    """The Makefile of STM32H745's firmware takes -Os for its release, which more than doubles an average pool."""
+    rows = json.loads((ROOT / "tests" / "data" / "silicon_times.json").read_text())
+    of_board = [row for row in rows if row["board"].startswith("STM32H745")]
+    assert len(of_board) == 8
+    assert {row["reason"] for row in of_board} == {"built with -O0 or -Os"}
 
 
 @pytest.mark.skipif(not (SHARED / "models").is_dir(), reason="the models of MLPerf Tiny are not there")
