@@ -6,6 +6,7 @@ from collections import Counter
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
 
 from onnxlint_cmsis.analysis.certified import verify
@@ -104,6 +105,33 @@ def test_two_subgraphs() -> None:
 def test_rows_of_int16_are_taken_by_slice(more: dict[str, Any]) -> None:
     mobile = Net(3, "INT16")
     check(write(mobile.model(residual(mobile, **more))), 0.9, "SLICE")
+
+
+@pytest.mark.parametrize("kind", ["INT8", "INT16"])
+@pytest.mark.parametrize(("op", "kernel", "stride"), [("AVERAGE_POOL_2D", 3, 2), ("MAX_POOL_2D", 5, 1)])
+def test_a_pool_that_leaves_its_padding_out_makes_rows_besides(kind: str, op: str, kernel: int, stride: int) -> None:
+    mobile = Net(3, kind)
+    wide = mobile.convolution(mobile.activation([1, 49, 24, 3]), 8, 3)
+    pooled = mobile.activation([1, -(-49 // stride), 24 // stride, 8])
+    mobile.tensors[pooled]["quantization"] = mobile.tensors[wide]["quantization"]
+    options = {"padding": "SAME", "stride_w": stride, "stride_h": stride, "filter_width": kernel}
+    mobile.operator(op, [wide], pooled, ("Pool2DOptions", {**options, "filter_height": kernel}))
+    data = write(mobile.model(mobile.convolution(pooled, 3, 3, 2)))
+    check(data, 0.9, "GATHER" if kind == "INT8" else "SLICE")
+    assert every_way(data, (2, 3)) >= 4
+
+
+def test_a_band_in_the_padding_alone_is_left_out_of_the_search() -> None:
+    mobile = Net(3)
+    source = mobile.activation([1, 8, 40, 4])
+    amounts = mobile.constant(np.array([[0, 0], [24, 0], [0, 0], [0, 0]], "<i4"), "INT32")
+    padded = mobile.activation([1, 32, 40, 4])
+    mobile.tensors[padded]["quantization"] = mobile.tensors[source]["quantization"]
+    mobile.operator("PAD", [source, amounts], padded, ("PadOptions", {}))
+    data = write(mobile.model(mobile.convolution(padded, 4)))
+    result, _ = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
+    assert not any("cannot be changed" in reason for reason in (result.reason, *result.notes))
+    assert any("does not fit" in note for note in result.notes)
 
 
 def test_float_is_left() -> None:

@@ -35,13 +35,19 @@ class BranchingNet(Net):
             source, stride, dilation, rng.choice(["SAME", "SAME", "VALID"]) if room else "SAME", kernel
         )
 
-    def padded_pool(self, source: int) -> int:
-        """A pool of three by three with SAME padding."""
+    def padded_pool(self, source: int, kernel: tuple[int, int] = (3, 3)) -> int:
+        """A pool with SAME padding."""
         batch, height, width, depth = self.shape(source)
         stride = self.rng.choice([1, 2])
         result = self.activation([batch, -(-height // stride), -(-width // stride), depth])
         self.tensors[result]["quantization"] = self.tensors[source]["quantization"]
-        options = {"padding": "SAME", "stride_w": stride, "stride_h": stride, "filter_width": 3, "filter_height": 3}
+        options = {
+            "padding": "SAME",
+            "stride_w": stride,
+            "stride_h": stride,
+            "filter_height": kernel[0],
+            "filter_width": kernel[1],
+        }
         op = self.rng.choice(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
         return self.operator(op, [source], result, ("Pool2DOptions", options))
 

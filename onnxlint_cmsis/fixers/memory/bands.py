@@ -137,44 +137,51 @@ class _Banded:
             if operator.op == "PAD":
                 _, _, _, _, *columns_and_channels = pad_amounts(self._model, self._main, operator)
                 inputs[1] = self._amounts((0, 0, *padding, *columns_and_channels))
-            elif "padding" in operator.options:
+            elif "padding" in operator.options and not window.leaves_out:
                 count = needed[1] - needed[0]
                 stays = operator.options["padding"] == "SAME" and window.same(count, rows[1] - rows[0], padding[0])
                 if operator.op in POOLS or not stays:
                     options["padding"] = "VALID"
                     inputs[position] = self._padded(index, behind, inputs[position], (*padding, *window.columns))
-        last = index == self._layers[-1]
-        result = self._result(whole, rows, band, last=last)
+        result = self._result(whole, rows, band, last=index == self._layers[-1])
         self._have[whole] = result, rows
-        self._operators.append(BandCopy(index, band == 0, tuple(inputs), result, options))
+        computed = window.computed(rows, self._main.tensors[operator.inputs[0]].shape[1])
+        written = result if computed == rows else self._more_rows(whole, computed, "around")
+        self._operators.append(BandCopy(index, band == 0, tuple(inputs), written, options))
+        if written != result:
+            self._cut((index, max(index, behind)), (whole, written, computed[0]), rows, result)
 
     def _result(self, whole: int, rows: Rows, band: int, *, last: bool) -> int:
         """The tensor with rows of a result: that of the file in the first band, so that none is left unused."""
-        tensor = self._main.tensors[whole]
-        shape = (tensor.shape[0], rows[1] - rows[0], *tensor.shape[2:])
         if band == 0 and not last:
-            self._sizes[whole] = shape
+            self._sizes[whole] = _with_rows(self._main.tensors[whole], rows)
             return whole
-        return self._add(tensor, shape, f"band{band + 1}")
+        return self._more_rows(whole, rows, f"band{band + 1}")
 
     def _rows(self, index: int, behind: int, tensor: int, rows: Rows) -> int:
-        """The tensor with rows of a tensor of the file, which a GATHER takes where there are more."""
-        whole = self._main.tensors[tensor]
-        source, have = self._have.get(tensor, (tensor, (0, whole.shape[1])))
+        """The tensor with rows of a tensor of the file, which are cut out where there are more."""
+        source, have = self._have.get(tensor, (tensor, (0, self._main.tensors[tensor].shape[1])))
         if have == rows:
             return source
-        taken = [row - have[0] for row in range(*rows)]
-        shape = (whole.shape[0], len(taken), *whole.shape[2:])
-        versions = VERSIONS[whole.elem_type]
+        result = self._more_rows(tensor, rows, "rows")
+        self._cut((index, behind), (tensor, source, have[0]), rows, result)
+        return result
+
+    def _cut(self, where: tuple[int, int], source: tuple[int, int, int], rows: Rows, result: int) -> None:
+        """Add what takes rows of a tensor of the file; `where` has the operator served and the one in front.
+
+        `source` has that tensor, the one with rows of it, and the first of these.
+        """
+        whole, held, start = source
+        _, _, width, channels = self._main.tensors[whole].shape
+        versions, taken = VERSIONS[self._main.tensors[whole].elem_type], range(rows[0] - start, rows[1] - start)
         if "GATHER" in versions:
-            inputs, result = (source, self._numbers(taken)), self._add(whole, shape, "rows")
+            inputs = (held, self._numbers(taken))
             cut = NewOperator("GATHER", versions["GATHER"], inputs, (result,), "GatherOptions", {"axis": 1})
         else:
-            limits = self._numbers([0, taken[0], 0, 0]), self._numbers(shape)
-            result = self._add(whole, shape, "rows")
-            cut = NewOperator("SLICE", versions["SLICE"], (source, *limits), (result,), "SliceOptions", {})
-        self._operators.append(BandAddition(index, behind, cut))
-        return result
+            limits = self._numbers((0, taken.start, 0, 0)), self._numbers((1, len(taken), width, channels))
+            cut = NewOperator("SLICE", versions["SLICE"], (held, *limits), (result,), "SliceOptions", {})
+        self._operators.append(BandAddition(*where, cut))
 
     def _padded(self, index: int, behind: int, source: int, amounts: tuple[int, int, int, int]) -> int:
         """A map with rows and columns of the zero-point around it."""
@@ -208,7 +215,16 @@ class _Banded:
             self._tensors.append(new._replace(name=f"band_constant{self._next + at}"))
         return self._next + at
 
+    def _more_rows(self, whole: int, rows: Rows, what: str) -> int:
+        """A new tensor for rows of a tensor of the file."""
+        return self._add(self._main.tensors[whole], _with_rows(self._main.tensors[whole], rows), what)
+
     def _add(self, like: TfliteTensor, shape: tuple[int, ...], what: str) -> int:
         name = f"{like.name}_{what}_{self._next + len(self._tensors)}"
         self._tensors.append(NewTensor(name, like.elem_type, shape, b"", like.quantization))
         return self._next + len(self._tensors) - 1
+
+
+def _with_rows(tensor: TfliteTensor, rows: Rows) -> tuple[int, ...]:
+    """Sizes of a map that has these rows alone."""
+    return tensor.shape[0], rows[1] - rows[0], *tensor.shape[2:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
@@ -119,11 +120,14 @@ class Search:
                 break
 
     def fit(self, tiles: Tiles) -> Fit:
-        """What a model takes with tiles."""
+        """What a model takes with tiles; no sizes where it does not run in such tiles."""
         key = tuple(sorted(tiles.items()))
         if key not in self._known:
-            draft = drafted(self._model, tiles)
-            arenas = tuple(self._arenas(draft.model)) if len(self._known) <= self._most else ()
+            arenas: tuple[ArenaLayout, ...] = ()
+            draft = Draft(self._model, ())
+            with suppress(NotAppliedError):
+                draft = drafted(self._model, tiles)
+                arenas = tuple(self._arenas(draft.model)) if len(self._known) <= self._most else ()
             plan = free_plan(draft.model, arenas, TURNS) if arenas else None
             with_plan = plan.arenas if plan else arenas
             draft = draft._replace(model=draft.model._replace(data=self._model.data))  # no copy of the file for each

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.constants import constant
+from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.windows import padding_for, reach, same_padding
 
@@ -19,6 +21,8 @@ POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "QUANTIZE", "RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH",
                "HARD_SWISH")  # fmt: skip
 """Operators that compute each element from the elements at its place."""
+MOST_ROWS = 32
+"""Rows of the window of a pool in bands."""
 
 Rows = tuple[int, int]
 """The first row and the one behind the last."""
@@ -35,12 +39,44 @@ class RowWindow(NamedTuple):
     """Rows of padding above."""
     columns: tuple[int, int] = (0, 0)
     """Columns of padding that the window adds on both sides."""
+    leaves_out: int = 0
+    """Rows of the whole result of a pool with padding, which it leaves out, as a PAD would not; 0 for others."""
 
     def read(self, rows: Rows, size: int) -> tuple[Rows, Rows]:
-        """Rows of an operand with `size` rows that rows of the result need, and rows of padding above and below."""
+        """Rows of an operand with `size` rows that rows of the result need, and rows of padding above and below.
+
+        Raises NotAppliedError for a pool that runs in no such band.
+        """
+        return (self._around(rows, size)[0], (0, 0)) if self.leaves_out else self._reached(rows, size)
+
+    def computed(self, rows: Rows, size: int) -> Rows:
+        """Rows that an operator makes where these are wanted: a pool with SAME makes some besides, which are not right.
+
+        Raises NotAppliedError.
+        """
+        return self._around(rows, size)[1] if self.leaves_out else rows
+
+    def _reached(self, rows: Rows, size: int) -> tuple[Rows, Rows]:
         first = rows[0] * self.stride - self.before
         end = (rows[1] - 1) * self.stride - self.before + self.span
         return (max(0, first), min(size, end)), (max(0, -first), max(0, end - size))
+
+    def _around(self, rows: Rows, size: int) -> tuple[Rows, Rows]:
+        """Rows that a pool with SAME reads to make those that are wanted, at the border of the image or behind others.
+
+        Raises NotAppliedError.
+        """
+        (first, end), _ = self._reached(rows, size)
+        sides = range(1 + -(-self.span // self.stride))
+        for low, high in sorted(product(sides, repeat=2), key=sum):
+            computed = max(0, rows[0] - low), min(self.leaves_out, rows[1] + high)
+            begin, count = computed[0] * self.stride - self.before, computed[1] - computed[0]
+            for start in range(max(0, begin), min(first, begin + self.span) + 1):
+                for padding in (2 * (start - begin), 2 * (start - begin) + 1):  # SAME puts the odd row below
+                    stop = start + (count - 1) * self.stride + self.span - padding
+                    if end <= stop <= size and self.same(stop - start, count, start - begin):
+                        return (start, stop), computed
+        raise NotAppliedError("no band of a pool has the padding of the whole")
 
     def same(self, size: int, count: int, above: int) -> bool:
         """Tell whether SAME pads `size` rows with as many above, and gives as many rows."""
@@ -56,10 +92,11 @@ def row_window(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> 
         return _sliding(main, operator, [*kernel[1:3]], dilations) if constants and len(kernel) == RANK else None
     if operator.op in POOLS:
         window = _sliding(main, operator, [operator.options.get(f"filter_{side}", 0) for side in ("height", "width")])
-        if window is None or any(window.columns):  # a pool leaves its padding out, and a PAD would not
+        if window is None or window.span > MOST_ROWS:
             return None
         size, reached = (main.tensors[numbers[0]].shape[1] for numbers in (operator.inputs, operator.outputs))
-        return window if window.read((0, reached), size)[1] == (0, 0) else None
+        padded = any(window.columns) or window.read((0, reached), size)[1] != (0, 0)
+        return window._replace(leaves_out=reached if padded else 0)
     if operator.op == "PAD":
         amounts = pad_amounts(model, main, operator)
         return RowWindow(before=amounts[2]) if amounts else None
