@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, IN_N, NARROW_OUTPUT, UNIT_DILATION
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, IN, NARROW_OUTPUT, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, equal
 from onnxlint_cmsis.cmsis_nn.families import FLOAT, Family, family_of
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, Delegation, kernel_at
 from onnxlint_cmsis.ground.types import Isa
 
-_TILE_5_8 = all_of(equal(CH_MULT % 4, 0), equal(IN_N, 1))
+_TILE_5_8 = all_of(equal(CH_MULT % 4, 0), equal(IN.n, 1))
 
 
 def _row(

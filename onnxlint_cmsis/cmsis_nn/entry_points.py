@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from onnxlint_cmsis.cmsis_nn.arguments import FILTER_N, FILTER_W, IN_C
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
@@ -165,11 +165,11 @@ ENTRY_POINTS = (
 )
 
 _SIZES: dict[str, tuple[tuple[Term, str, tuple[Isa, ...]], ...]] = {
-    "avgpool_s8": ((4 * IN_C, V5_8, (Isa.DSP,)), (term(0), V5_8, ALL_ISAS)),
-    "avgpool_s16": ((4 * IN_C, V5_9, (Isa.DSP,)), (term(0), V5_9, ALL_ISAS)),
-    "svdf_s8": ((4 * FILTER_N, "5.0.0", MVE_ONLY), (term(0), "5.0.0", ALL_ISAS)),
+    "avgpool_s8": ((4 * IN.c, V5_8, (Isa.DSP,)), (term(0), V5_8, ALL_ISAS)),
+    "avgpool_s16": ((4 * IN.c, V5_9, (Isa.DSP,)), (term(0), V5_9, ALL_ISAS)),
+    "svdf_s8": ((4 * FILTER.n, "5.0.0", MVE_ONLY), (term(0), "5.0.0", ALL_ISAS)),
     # One sum for each row of the right operand, filter_dims.w: arm_batch_matmul_s8.c:84 (7.0.0).
-    "batch_matmul_s8": ((4 * FILTER_W, "7.0.0", MVE_ONLY), (term(0), "7.0.0", ALL_ISAS)),
+    "batch_matmul_s8": ((4 * FILTER.w, "7.0.0", MVE_ONLY), (term(0), "7.0.0", ALL_ISAS)),
     "batch_matmul_s16": ((term(0), "7.0.0", ALL_ISAS),),
     "fully_connected_s16": ((term(0), V5_9, ALL_ISAS),),
     **{f"transpose_conv_{kind}": ((term(0), "main", ALL_ISAS),) for kind in FLOAT.types},

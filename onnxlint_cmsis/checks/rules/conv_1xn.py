@@ -18,7 +18,7 @@ from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.arguments import FILTER_H, FILTER_W, IN_C, IN_H, OUT_C, OUT_W, PAD_W, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_least, at_most, equal, greater
 from onnxlint_cmsis.cmsis_nn.terms import var
 from onnxlint_cmsis.ground.findings import Effect
@@ -57,19 +57,19 @@ g (float[1, 3, 48] x) => (float[N, C, L] y) <float[8, 3, 1] u = {1}, float[16, 8
 run = RoutingCheck(
     entries=frozenset({"convolve_s8", "convolve_s4"}),
     kernels=frozenset({"arm_convolve_1_x_n_s8", "arm_convolve_1_x_n_s4"}),
-    scope=all_of(equal(IN_H, 1), equal(FILTER_H, 1), greater(FILTER_W, 1)),
+    scope=all_of(equal(IN.h, 1), equal(FILTER.h, 1), greater(FILTER.w, 1)),
     variables=("input_dims.c",),
     gain=Gain(
         RULE.name,
         # The strip costs a padded column each time, so the output has to be wide; the bounds are those of the pairs.
         all_of(
-            equal((FILTER_W * IN_C + 15) // 16, (FILTER_W * var("want.input_dims.c") + 15) // 16),  # 16-byte vectors
-            at_least(OUT_W, 10 * PAD_W),
-            between(3, IN_C, 39),
-            between(2, OUT_C, 36),
-            between(11, OUT_W, 62),
-            between(3, FILTER_W, 7),
-            at_most(STRIDE_W, 2),
+            equal((FILTER.w * IN.c + 15) // 16, (FILTER.w * var("want.input_dims.c") + 15) // 16),  # 16-byte vectors
+            at_least(OUT.w, 10 * PAD.w),
+            between(3, IN.c, 39),
+            between(2, OUT.c, 36),
+            between(11, OUT.w, 62),
+            between(3, FILTER.w, 7),
+            at_most(STRIDE.w, 2),
         ),
     ),
 )

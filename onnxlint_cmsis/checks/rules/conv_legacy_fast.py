@@ -15,7 +15,7 @@ from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, FILTER_W, IN_C, OUT_C, OUT_W
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, FILTER_1X1, IN, OUT
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_most
 from onnxlint_cmsis.cmsis_nn.library import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.terms import var
@@ -70,11 +70,11 @@ run = RoutingCheck(
     gain=Gain(
         RULE.name,
         all_of(
-            between(1, FILTER_W, 5),
-            between(4, OUT_W, 16),
-            any_of(FILTER_1X1, at_most(7 * (_WANTED_IN * _WANTED_OUT), 8 * (IN_C * OUT_C))),
-            between(1, IN_C, 30),
-            between(7, OUT_C, 32),
+            between(1, FILTER.w, 5),
+            between(4, OUT.w, 16),
+            any_of(FILTER_1X1, at_most(7 * (_WANTED_IN * _WANTED_OUT), 8 * (IN.c * OUT.c))),
+            between(1, IN.c, 30),
+            between(7, OUT.c, 32),
         ),
     ),
     told=frozenset(

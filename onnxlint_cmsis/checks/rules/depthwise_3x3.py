@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER_H, FILTER_W
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, equal
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -37,5 +37,5 @@ g (float[1, 8, 9, 9] x) => (float[N, C, H, W] y) <float[8, 1, 3, 3] w = {1}> {
 run = RoutingCheck(
     entries=frozenset({"depthwise_s8"}),
     kernels=frozenset({"arm_depthwise_conv_3x3_s8"}),
-    scope=all_of(equal(CH_MULT, 1), equal(FILTER_H, 3), equal(FILTER_W, 3)),
+    scope=all_of(equal(CH_MULT, 1), equal(FILTER.h, 3), equal(FILTER.w, 3)),
 )

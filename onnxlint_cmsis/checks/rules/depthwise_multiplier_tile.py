@@ -14,7 +14,7 @@ from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER_H, FILTER_W
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, at_most, greater
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -47,5 +47,5 @@ run = RoutingCheck(
     scope=greater(CH_MULT, 1),
     variables=("ch_mult",),
     # The tile repeats for every pixel and input channel, so only the multiplier and the filter are bounded.
-    gain=Gain(RULE.name, all_of(between(2, CH_MULT, 7), at_most(FILTER_H, 10), at_most(FILTER_W, 10))),
+    gain=Gain(RULE.name, all_of(between(2, CH_MULT, 7), at_most(FILTER.h, 10), at_most(FILTER.w, 10))),
 )

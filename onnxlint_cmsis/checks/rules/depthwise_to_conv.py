@@ -12,7 +12,7 @@ from __future__ import annotations
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
-from onnxlint_cmsis.cmsis_nn.arguments import IN_C
+from onnxlint_cmsis.cmsis_nn.arguments import IN
 from onnxlint_cmsis.cmsis_nn.conditions import equal
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.types import Level
@@ -48,7 +48,7 @@ g (float[1, 1, 9, 9] x) => (float[N, C, H, W] y) <float[9, 1, 3, 3] u = {1}, flo
 run = RoutingCheck(
     entries=frozenset({"depthwise_s8"}),
     kernels=frozenset({"arm_convolve_s8", "arm_convolve_1x1_s8", "arm_convolve_1x1_s8_fast", "arm_convolve_1_x_n_s8"}),
-    scope=equal(IN_C, 1),
+    scope=equal(IN.c, 1),
     variables=("ch_mult",),
     told=frozenset({"arm_convolve_wrapper_s8"}),
 )

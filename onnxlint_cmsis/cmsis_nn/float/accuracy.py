@@ -7,7 +7,7 @@ Jeannerod and S. M. Rump, 2013).
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import ACTIVATION, COLS, FILTER_H, FILTER_N, FILTER_W, IN_C, OUT_W
+from onnxlint_cmsis.cmsis_nn.arguments import ACTIVATION, COLS, FILTER, IN, OUT
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, at_least, equal
 from onnxlint_cmsis.cmsis_nn.float.both_types import SUPPORT, at, of_types
 from onnxlint_cmsis.cmsis_nn.float.pools import SOFTMAX
@@ -43,7 +43,7 @@ def _of_steps(largest: float) -> Bound:
     No gate is above 1: each step adds one error to the cell state, and tanh has no slope above 1. Outputs lie between
     -1 and 1. How far recurrent weights carry an error depends on the weights.
     """
-    steps = minimum(OUT_W + 1, int(2 / largest))
+    steps = minimum(OUT.w + 1, int(2 / largest))
     return Bound(steps, largest, "through the cell state, and by more where recurrent weights amplify it")
 
 
@@ -64,8 +64,8 @@ INEXACT_RESULTS = of_types(
         )
         for name, entry, kernels, depth in (
             ("conv", "convolve", _HALF_CONVOLUTION, COLS),
-            ("fc", "fully_connected", _HALF_PRODUCTS, FILTER_N),
-            ("bmm", "batch_matmul", _HALF_PRODUCTS, FILTER_W),
+            ("fc", "fully_connected", _HALF_PRODUCTS, FILTER.n),
+            ("bmm", "batch_matmul", _HALF_PRODUCTS, FILTER.w),
         )
     ),
     Hazard(
@@ -73,24 +73,24 @@ INEXACT_RESULTS = of_types(
         kind=INEXACT,
         entries=("avgpool",),
         origin=at("Source/PoolingFunctions/arm_avg_pool", "arm_avg_pool", f16=113)._replace(isas=MVE_ONLY),
-        when=at_least(FILTER_H * FILTER_W, _MANY_VALUES),
+        when=at_least(FILTER.h * FILTER.w, _MANY_VALUES),
         brief="adds its values in half precision",
         what="MVE code adds the values of a window in half precision: 8 % were seen at 4,096 values from 0 to 6, and a "
         "sum above 65,504 becomes infinite.",
         way_round=_ONLY_F32,
-        bound=Bound(FILTER_H * FILTER_W + 1, _ROUNDING, "of the mean magnitude", share=True),
+        bound=Bound(FILTER.h * FILTER.w + 1, _ROUNDING, "of the mean magnitude", share=True),
     ),
     Hazard(
         id="softmax-least-exponential",
         kind=INEXACT,
         entries=("softmax",),
         origin=at(SOFTMAX, "arm_softmax", f16=115)._replace(isas=NOT_MVE),
-        when=at_least(IN_C, _MANY_LOGITS),
+        when=at_least(IN.c, _MANY_LOGITS),
         brief="takes no exponential for less than 6.1e-5",
         what="C code keeps the exponent at -14: each logit far below the largest adds between 2^-14 and 2^-13 to the "
         "sum of a row. 2.8 % were seen at 1,000 logits.",
         way_round=_ONLY_F32,
-        bound=Bound(IN_C + 7, 2.0**-13),  # 2^-13 for each of the others, and two roundings of 2^-11
+        bound=Bound(IN.c + 7, 2.0**-13),  # 2^-13 for each of the others, and two roundings of 2^-11
     ),
     *(
         Hazard(

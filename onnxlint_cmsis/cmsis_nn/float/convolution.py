@@ -9,23 +9,15 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.arguments import (
     COLS,
     CTX_SIZE,
+    FILTER,
     FILTER_1X1,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
-    IN_W,
+    IN,
     NO_PADDING,
     NOT_GROUPED,
-    OUT_C,
-    OUT_H,
-    OUT_W,
+    OUT,
     PACKED,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
+    PAD,
+    STRIDE,
     UNIT_DILATION,
     UNIT_STRIDE,
 )
@@ -60,26 +52,26 @@ CONVOLVE, POINTWISE = f"{CONVOLUTION}arm_convolve", f"{CONVOLUTION}arm_convolve_
 ROW = f"{CONVOLUTION}arm_convolve_1_x_n"
 _MOST_ROWS = 8
 """Rows of a tile (arm_conv_opt_common.h)."""
-POSITIONS = named("output positions", OUT_H * OUT_W)
-_ONE_ROW = all_of(equal(IN_H, 1), equal(OUT_H, 1), equal(FILTER_H, 1))
-_SAME_PLANE = all_of(UNIT_STRIDE, equal(OUT_H, IN_H), equal(OUT_W, IN_W))
+POSITIONS = named("output positions", OUT.h * OUT.w)
+_ONE_ROW = all_of(equal(IN.h, 1), equal(OUT.h, 1), equal(FILTER.h, 1))
+_SAME_PLANE = all_of(UNIT_STRIDE, equal(OUT.h, IN.h), equal(OUT.w, IN.w))
 ONE_BY_ONE = all_of(FILTER_1X1, NO_PADDING)
 ONE_BY_N = all_of(
-    _ONE_ROW, greater(FILTER_W, 1), equal(STRIDE_H, 1), greater(STRIDE_W, 0), equal(PAD_H, 0), UNIT_DILATION
+    _ONE_ROW, greater(FILTER.w, 1), equal(STRIDE.h, 1), greater(STRIDE.w, 0), equal(PAD.h, 0), UNIT_DILATION
 )
-_CONV1D_WIDTHS = any_of(equal(FILTER_W, 3), equal(FILTER_W, 5))
-_SIZED_AS_1XN = all_of(ONE_BY_N, not_(all_of(equal(IN_N, 1), _CONV1D_WIDTHS, equal(STRIDE_W, 1), equal(PAD_W, 0))))
+_CONV1D_WIDTHS = any_of(equal(FILTER.w, 3), equal(FILTER.w, 5))
+_SIZED_AS_1XN = all_of(ONE_BY_N, not_(all_of(equal(IN.n, 1), _CONV1D_WIDTHS, equal(STRIDE.w, 1), equal(PAD.w, 0))))
 """What the size function takes for the 1xN kernel, whatever NN_DISABLE_SPECIALIZATION says."""
 
 
 def _conv1d(taps: int) -> Condition:
     """Shapes that arm_nn_conv1d_k3 and _k5 take (arm_conv_opt_f32.h:99, 170)."""
-    return all_of(equal(IN_N, 1), _ONE_ROW, equal(FILTER_W, taps), UNIT_STRIDE, NO_PADDING, UNIT_DILATION)
+    return all_of(equal(IN.n, 1), _ONE_ROW, equal(FILTER.w, taps), UNIT_STRIDE, NO_PADDING, UNIT_DILATION)
 
 
 def _tiles(kind: FloatType, depth: Term) -> Condition:
     """What both functions that gather windows into tiles ask (arm_convolve_f32.c:73-85)."""
-    worth = (at_least(depth, 16), at_least(OUT_C, 8), at_least(POSITIONS, 8))
+    worth = (at_least(depth, 16), at_least(OUT.c, 8), at_least(POSITIONS, 8))
     return all_of(greater(CTX_SIZE, 0), *worth, at_least(CTX_SIZE, depth * kind.bytes))
 
 
@@ -90,9 +82,9 @@ def tile_bytes(kind: FloatType, depth: Term, most: int, rows: Term) -> Term:
 
 def _row_bytes(kind: FloatType) -> Term:
     """Bytes that the 1xN kernel gathers at most: rows of windows that reach into the padding."""
-    after = (OUT_W - 1) * STRIDE_W - PAD_W + FILTER_W - IN_W
-    padded = minimum(maximum(PAD_W, 0) + maximum(after, 0), 1)
-    return padded * minimum(CTX_SIZE // (COLS * kind.bytes), OUT_W) * (COLS * kind.bytes)
+    after = (OUT.w - 1) * STRIDE.w - PAD.w + FILTER.w - IN.w
+    padded = minimum(maximum(PAD.w, 0) + maximum(after, 0), 1)
+    return padded * minimum(CTX_SIZE // (COLS * kind.bytes), OUT.w) * (COLS * kind.bytes)
 
 
 def convolution_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
@@ -109,21 +101,21 @@ def pointwise_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]
     origin = kind.size_function("convolve_1x1", (207, 207))
     return (
         ScratchSize(term(0), kind.size_function("convolve_1x1", (201, 201)), all_of(when, _SAME_PLANE)),
-        *sized(_MOST_ROWS * IN_C * kind.bytes, origin, when),
+        *sized(_MOST_ROWS * IN.c * kind.bytes, origin, when),
     )
 
 
 def _row_sizes(kind: FloatType, when: Condition) -> tuple[ScratchSize, ...]:
     origin = kind.size_function("convolve_1_x_n", (236, 236))
     grouped = ScratchSize(term(0), kind.size_function("convolve_1_x_n", (228, 228)), all_of(when, not_(NOT_GROUPED)))
-    return grouped, *sized(FILTER_W * IN_C * kind.bytes, origin, when)
+    return grouped, *sized(FILTER.w * IN.c * kind.bytes, origin, when)
 
 
 def _route(kind: FloatType) -> Wrapper:
     def origin(f32: int, f16: int, *, specialized: bool = False) -> Origin:
         return kind.at(CONVOLVE, "arm_convolve_nhwc", (f32, f16))._replace(specialized=specialized)
 
-    row = FILTER_W * IN_C * kind.bytes
+    row = FILTER.w * IN.c * kind.bytes
     return Wrapper(
         entry=f"convolve_{kind.name}",
         function=kind.kernel("convolve_wrapper"),
@@ -150,7 +142,7 @@ def _route(kind: FloatType) -> Wrapper:
         sizes=convolution_sizes(kind),
         absent=ABSENT,
         uses=(
-            (kind.kernel("convolve_1x1_nhwc_patch_gemm"), tile_bytes(kind, IN_C, _MOST_ROWS, POSITIONS)),
+            (kind.kernel("convolve_1x1_nhwc_patch_gemm"), tile_bytes(kind, IN.c, _MOST_ROWS, POSITIONS)),
             (kind.kernel("convolve_1_x_n_nhwc"), _row_bytes(kind)),
             (kind.kernel("convolve_nhwc_patch_gemm"), tile_bytes(kind, COLS, _MOST_ROWS, POSITIONS)),
         ),
@@ -210,7 +202,7 @@ def products(kind: FloatType, kernel: str, path: str, function: str, lines: Line
 
 def _delegations(kind: FloatType) -> tuple[Delegation, ...]:
     tiles, pointwise = kind.kernel("convolve_1x1_nhwc_patch_gemm"), kind.kernel("convolve_1x1_nhwc")
-    taken = all_of(not_(_SAME_PLANE), _tiles(kind, IN_C))
+    taken = all_of(not_(_SAME_PLANE), _tiles(kind, IN.c))
     return (
         Delegation(pointwise, tiles, kind.at(POINTWISE, "arm_convolve_1x1_nhwc", (235, 235)), taken),
         *products(kind, "convolve_1x1_nhwc", POINTWISE, "arm_convolve_1x1_mat_mul", (80, 80)),

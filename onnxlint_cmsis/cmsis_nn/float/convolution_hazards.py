@@ -5,21 +5,15 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.arguments import (
     COLS,
     CTX_SIZE,
-    FILTER_C,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_W,
+    FILTER,
+    IN,
     NOT_GROUPED,
     OFFSET_H,
     OFFSET_W,
-    OUT_C,
-    OUT_H,
-    OUT_W,
+    OUT,
     PACKED,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
+    PAD,
+    STRIDE,
 )
 from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
@@ -50,11 +44,11 @@ def _row_overrun(kind: FloatType) -> Condition:
 
     Windows are gathered in order, so that zeros past an earlier one are written over.
     """
-    rows = minimum(CTX_SIZE // (COLS * kind.bytes), OUT_W)
-    last = minimum(rows - 1, (PAD_W - FILTER_W - 1) // STRIDE_W)
-    end = (last * (FILTER_W - STRIDE_W) + PAD_W) * (IN_C * kind.bytes)
+    rows = minimum(CTX_SIZE // (COLS * kind.bytes), OUT.w)
+    last = minimum(rows - 1, (PAD.w - FILTER.w - 1) // STRIDE.w)
+    end = (last * (FILTER.w - STRIDE.w) + PAD.w) * (IN.c * kind.bytes)
     return all_of(
-        greater(PAD_W, FILTER_W), any_of(greater(PAD_W * IN_C * kind.bytes, CTX_SIZE), greater(end, CTX_SIZE))
+        greater(PAD.w, FILTER.w), any_of(greater(PAD.w * IN.c * kind.bytes, CTX_SIZE), greater(end, CTX_SIZE))
     )
 
 
@@ -104,7 +98,7 @@ CONVOLUTION_HAZARDS = of_types(
         entries=_ENTRIES,
         of_kernels=_CONV1D,
         origin=at(f"{SUPPORT}arm_nn_conv1d_k3", "arm_nn_conv1d_k3_nhwc", f32=40, f16=40),
-        when=greater(OUT_W, IN_W - FILTER_W + 1),
+        when=greater(OUT.w, IN.w - FILTER.w + 1),
         brief=READS_BEHIND,
         what=NEVER_COMPARED,
         way_round=_PAD_FIRST,
@@ -121,7 +115,7 @@ CONVOLUTION_HAZARDS = of_types(
             what="A window that lies wholly in the padding gets as many zeros as lie in front of the input, more "
             "than a window has.",
             way_round=_PAD_FIRST,
-            breach=greater(PAD_W, FILTER_W),
+            breach=greater(PAD.w, FILTER.w),
         )
         for kind, line in ((F32, 214), (F16, 247))
     ),
@@ -131,7 +125,7 @@ CONVOLUTION_HAZARDS = of_types(
         entries=_ENTRIES,
         of_kernels=(),
         origin=at(CONVOLVE, "arm_convolve_nhwc", f32=376, f16=378),
-        when=unequal(FILTER_C, IN_C),
+        when=unequal(FILTER.c, IN.c),
         brief="knows no groups and computes a dense layer",
         what="No function for f32 and f16 looks at filter_dims.c: the layer is computed as if each output read "
         "every input channel, and the reads run past the weights.",
@@ -142,7 +136,7 @@ CONVOLUTION_HAZARDS = of_types(
         kind="wrong-result",
         entries=_ENTRIES,
         origin=at(POINTWISE, "arm_convolve_1x1_nhwc", f32=252, f16=252),
-        when=any_of(at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)),
+        when=any_of(at_least((OUT.h - 1) * STRIDE.h, IN.h), at_least((OUT.w - 1) * STRIDE.w, IN.w)),
         brief=READS_BEHIND,
         what=NEVER_COMPARED,
         way_round=_PAD_FIRST,
@@ -154,7 +148,7 @@ CONVOLUTION_HAZARDS = of_types(
             entries=("convolve_1_x_n",),
             origin=at(ROW, "arm_convolve_1_x_n_nhwc", **{kind.name: line}),
             when=any_of(
-                not_(all_of(ONE_BY_N, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER_W * IN_C * kind.bytes)
+                not_(all_of(ONE_BY_N, NOT_GROUPED)), at_most(CTX_SIZE, 0), less(CTX_SIZE, FILTER.w * IN.c * kind.bytes)
             ),
             brief="returns an error for other shapes and without its buffer",
             what="The kernel for windows of one row takes no others, and needs room for one window.",
@@ -168,12 +162,12 @@ CONVOLUTION_HAZARDS = of_types(
         entries=_ENTRIES,
         of_kernels=("arm_nn_conv1d_k5_packed", "arm_nn_conv1d_k3_packed"),
         origin=at(f"{SUPPORT}arm_nn_conv1d_k3_packed", "arm_nn_conv1d_k3_packed", f32=48)._replace(isas=MVE_ONLY),
-        when=all_of(unequal(OUT_C % 4, 0), at_least(OUT_W, 2)),
+        when=all_of(unequal(OUT.c % 4, 0), at_least(OUT.w, 2)),
         brief="leaves the last output channels of pairs of columns as they were",
         what="Its MVE code computes two columns at a time, four output channels at once, and has nothing for "
         "channels that are left; the code for f16 has.",
         way_round="Give this layer standard weights, or a multiple of 4 output channels.",
-        breach=unequal(OUT_C % 4, 0),
+        breach=unequal(OUT.c % 4, 0),
     ),
     Hazard(
         id="tconv-padding-offset",

@@ -6,16 +6,10 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
     CH_MULT,
     COLS,
     CTX_SIZE,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
+    FILTER,
+    IN,
     NO_PADDING,
-    OUT_C,
-    OUT_H,
-    OUT_N,
-    OUT_W,
+    OUT,
     TAPS,
     UNIT_DILATION,
     UNIT_STRIDE,
@@ -34,12 +28,12 @@ _THRESHOLDS = {"gcc": 1, "armclang": 8}
 _SINGLE = all_of(equal(CH_MULT, 1), UNIT_DILATION)
 
 _K3 = all_of(
-    equal(IN_N, 1),
-    equal(OUT_N, 1),
-    equal(FILTER_W, 3),
-    equal(FILTER_H, 1),
-    equal(IN_H, 1),
-    equal(OUT_H, 1),
+    equal(IN.n, 1),
+    equal(OUT.n, 1),
+    equal(FILTER.w, 3),
+    equal(FILTER.h, 1),
+    equal(IN.h, 1),
+    equal(OUT.h, 1),
     _SINGLE,
     UNIT_STRIDE,
     NO_PADDING,
@@ -47,17 +41,17 @@ _K3 = all_of(
 """arm_depthwise_conv_opt_f32.h:98-100."""
 
 _2X5 = all_of(
-    equal(FILTER_W, 5), equal(FILTER_H, 2), equal(IN_H, 2), equal(OUT_H, 1), UNIT_DILATION, UNIT_STRIDE, NO_PADDING
+    equal(FILTER.w, 5), equal(FILTER.h, 2), equal(IN.h, 2), equal(OUT.h, 1), UNIT_DILATION, UNIT_STRIDE, NO_PADDING
 )
 """arm_depthwise_conv_opt_f16.h:156-158; f32 has no such kernel."""
 
-_3X3 = all_of(greater(IN_N, 0), equal(IN_N, OUT_N), equal(FILTER_W, 3), equal(FILTER_H, 3), _SINGLE)
+_3X3 = all_of(greater(IN.n, 0), equal(IN.n, OUT.n), equal(FILTER.w, 3), equal(FILTER.h, 3), _SINGLE)
 """arm_depthwise_conv_opt_f32.h:154-155."""
 
 
 def _depthwise_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
-    filter_bytes = round_up(OUT_C, kind.block) * TAPS * kind.bytes
-    as_convolution = {"filter_dims.c": IN_C}
+    filter_bytes = round_up(OUT.c, kind.block) * TAPS * kind.bytes
+    as_convolution = {"filter_dims.c": IN.c}
     to_conv = [
         row
         for compiler, threshold in _THRESHOLDS.items()
@@ -65,17 +59,17 @@ def _depthwise_sizes(kind: FloatType) -> tuple[ScratchSize, ...]:
         for row in sized(
             filter_bytes + case.size.substitute(as_convolution),
             kind.size_function("depthwise_conv", (71, 71), MVE_ONLY)._replace(compilers=(compiler,)),
-            all_of(equal(IN_C, 1), at_least(OUT_C, threshold), case.when.substitute(as_convolution)),
+            all_of(equal(IN.c, 1), at_least(OUT.c, threshold), case.when.substitute(as_convolution)),
         )
     ]
-    tile = sized(_MOST_WINDOWS * TAPS * IN_C * kind.bytes, kind.size_function("depthwise_conv", (107, 107)), _SINGLE)
+    tile = sized(_MOST_WINDOWS * TAPS * IN.c * kind.bytes, kind.size_function("depthwise_conv", (107, 107)), _SINGLE)
     return (*to_conv, *tile, ScratchSize(term(0), kind.size_function("depthwise_conv", (97, 97))))
 
 
 def _depthwise_route(kind: FloatType) -> Wrapper:
     function = "arm_depthwise_conv_nhwc_dispatch"
     special = kind.at(_DEPTHWISE, function, (757, 623))._replace(specialized=True)
-    filter_bytes = round_up(OUT_C, kind.block) * TAPS * kind.bytes
+    filter_bytes = round_up(OUT.c, kind.block) * TAPS * kind.bytes
     two_rows = (Branch(kind.kernel("nn_depthwise_conv2x5_nhwc"), _2X5, special),) if kind is F16 else ()
     to_conv = kind.kernel("depthwise_conv_nhwc_to_conv_packed")
     tiles = kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc_nt_t")
@@ -94,7 +88,7 @@ def _depthwise_route(kind: FloatType) -> Wrapper:
             Branch(kind.kernel("nn_depthwise_conv3x3_nhwc"), _3X3, special),
             Branch(
                 tiles,
-                all_of(_SINGLE, greater(CTX_SIZE, 0), at_least(CTX_SIZE, TAPS * IN_C * kind.bytes)),
+                all_of(_SINGLE, greater(CTX_SIZE, 0), at_least(CTX_SIZE, TAPS * IN.c * kind.bytes)),
                 origin(775, 641),
             ),
             Branch(kind.kernel("depthwise_conv_nhwc_fast_chmult1_kc"), _SINGLE, origin(798, 664)),
@@ -102,8 +96,8 @@ def _depthwise_route(kind: FloatType) -> Wrapper:
                 Branch(
                     to_conv,
                     all_of(
-                        equal(IN_C, 1),
-                        at_least(OUT_C, threshold),
+                        equal(IN.c, 1),
+                        at_least(OUT.c, threshold),
                         greater(CTX_SIZE, 0),
                         at_least(CTX_SIZE, filter_bytes + TAPS * kind.bytes),
                     ),
@@ -117,7 +111,7 @@ def _depthwise_route(kind: FloatType) -> Wrapper:
         params="dw_conv_params",
         absent=ABSENT,
         uses=(
-            (tiles, tile_bytes(kind, COLS, _MOST_WINDOWS, OUT_W)),
+            (tiles, tile_bytes(kind, COLS, _MOST_WINDOWS, OUT.w)),
             (to_conv, filter_bytes + rows_behind * row),
         ),
     )

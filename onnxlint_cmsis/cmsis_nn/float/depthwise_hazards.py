@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import IN_H, IN_W, OUT_H, OUT_W
+from onnxlint_cmsis.cmsis_nn.arguments import IN, OUT
 from onnxlint_cmsis.cmsis_nn.conditions import any_of, greater
 from onnxlint_cmsis.cmsis_nn.float.both_types import SUPPORT, at, of_types
 from onnxlint_cmsis.cmsis_nn.float.convolution_hazards import NEVER_COMPARED, READS_BEHIND
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 
-_WIDE, _HIGH = greater(OUT_W, IN_W - 2), greater(OUT_H, IN_H - 2)
+_WIDE, _HIGH = greater(OUT.w, IN.w - 2), greater(OUT.h, IN.h - 2)
 
 _DEPTHWISE_OVERREADS = (
     (
@@ -24,7 +24,7 @@ _DEPTHWISE_OVERREADS = (
     (
         "dw-2x5-padding-after",
         at(f"{SUPPORT}arm_nn_depthwise_conv2x5", "arm_nn_depthwise_conv2x5_nhwc", f16=51),
-        greater(OUT_W, IN_W - 4),
+        greater(OUT.w, IN.w - 4),
     ),
 )
 

@@ -7,19 +7,10 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
     ADJ_Y,
     BIAS,
     CTX_SIZE,
-    FILTER_C,
-    FILTER_H,
-    FILTER_N,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
-    IN_W,
+    FILTER,
+    IN,
     INITIAL_STATE,
-    OUT_C,
-    OUT_H,
-    OUT_N,
-    OUT_W,
+    OUT,
     PACKED,
     SINGLE_COLUMNS,
 )
@@ -33,8 +24,8 @@ _PADS = tuple(
     (front, out - size - front)
     for front, size, out in zip(
         (var(f"pad_front.{axis}") for axis in "nhwc"),
-        (IN_N, IN_H, IN_W, IN_C),
-        (OUT_N, OUT_H, OUT_W, OUT_C),
+        (IN.n, IN.h, IN.w, IN.c),
+        (OUT.n, OUT.h, OUT.w, OUT.c),
         strict=True,
     )
 )
@@ -46,7 +37,7 @@ OTHERS_HAZARDS = of_types(
         kind="returns-error",
         entries=("fully_connected",),
         origin=at(DENSE, "arm_fully_connected_nhwc", f32=102, f16=102),
-        when=unequal(FILTER_N, IN_H * IN_W * IN_C),
+        when=unequal(FILTER.n, IN.h * IN.w * IN.c),
         brief="returns an error where filter_dims.n is not the length of a row",
         what="The function compares filter_dims.n with the elements of an input row.",
         status=-1,
@@ -71,12 +62,12 @@ OTHERS_HAZARDS = of_types(
             entries=("batch_matmul",),
             of_kernels=("arm_nn_mat_mult_nt_n_packed",),
             origin=at(PRODUCT, "arm_batch_matmul", **{kind.name: line}),
-            when=all_of(equal(PACKED, 1), unequal(FILTER_C % kind.block, 0), greater(FILTER_N * FILTER_H, 1)),
+            when=all_of(equal(PACKED, 1), unequal(FILTER.c % kind.block, 0), greater(FILTER.n * FILTER.h, 1)),
             brief="steps to the next packed matrix as if it were not filled up",
             what=f"Packed matrices are filled up to a multiple of {kind.block} columns, and the function goes on by "
             "the columns that they have: from the second matrix on all values are wrong.",
             way_round="Give this layer standard weights.",
-            breach=unequal(FILTER_C % kind.block, 0),
+            breach=unequal(FILTER.c % kind.block, 0),
         )
         for kind, line in ((F32, 268), (F16, 287))
     ),
@@ -90,7 +81,7 @@ OTHERS_HAZARDS = of_types(
             "arm_nn_maxpool1d_k3s3_nhwc",
         ),
         origin=at(f"{SUPPORT}arm_nn_maxpool1d", "arm_nn_maxpool1d_k2s2_nhwc_noclip", f32=65, f16=68),
-        when=greater(OUT_W * FILTER_W, IN_W),
+        when=greater(OUT.w * FILTER.w, IN.w),
         brief="reads past its row where the last window does not fit",
         what="The kernel is chosen for its padding in front, which is 0, and never compares a column with the "
         "width of the input.",
@@ -151,7 +142,7 @@ OTHERS_HAZARDS = of_types(
         entries=("elementwise_add", "elementwise_mul"),
         of_kernels=("arm_elementwise_add", "arm_elementwise_mul"),
         origin=at("Source/BasicMathFunctions/arm_elementwise_add", "arm_elementwise_add", f32=48, f16=48),
-        when=less(IN_N * IN_H * IN_W * IN_C, 1),
+        when=less(IN.n * IN.h * IN.w * IN.c, 1),
         brief="returns an error for no elements",
         what="The argument block_size has to be 1 or more.",
         status=-1,

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    CLAMPED,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
-    IN_W,
-    NO_PADDING,
-    OUT_H,
-    STRIDE_H,
-    STRIDE_W,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import CLAMPED, FILTER, IN, NO_PADDING, OUT, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, equal
 from onnxlint_cmsis.cmsis_nn.float.both_types import FLOAT_TYPES, FloatType
 from onnxlint_cmsis.cmsis_nn.float.convolution import ABSENT
@@ -26,8 +14,8 @@ SOFTMAX = "Source/SoftmaxFunctions/arm_softmax"
 
 def _row_pool(width: int) -> Condition:
     """Windows of one row that follow each other (arm_max_pool_f32.c:88-89, 110-111)."""
-    one_row = (equal(IN_H, 1), equal(OUT_H, 1), equal(FILTER_H, 1), equal(STRIDE_H, 1), NO_PADDING)
-    return all_of(*one_row, equal(FILTER_W, width), equal(STRIDE_W, width))
+    one_row = (equal(IN.h, 1), equal(OUT.h, 1), equal(FILTER.h, 1), equal(STRIDE.h, 1), NO_PADDING)
+    return all_of(*one_row, equal(FILTER.w, width), equal(STRIDE.w, width))
 
 
 def _max_pool(kind: FloatType) -> Wrapper:
@@ -50,7 +38,7 @@ def _max_pool(kind: FloatType) -> Wrapper:
 
 
 def _softmax(kind: FloatType) -> Wrapper:
-    pair = all_of(equal(IN_N * IN_H * IN_W, 1), equal(IN_C, 2))
+    pair = all_of(equal(IN.n * IN.h * IN.w, 1), equal(IN.c, 2))
     return Wrapper(
         entry=f"softmax_{kind.name}",
         function=kind.kernel("softmax"),

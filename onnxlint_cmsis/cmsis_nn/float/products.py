@@ -6,13 +6,7 @@ transposed, [columns][length], as the weights of a fully connected layer are.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    ADJ_X,
-    ADJ_Y,
-    FILTER_C,
-    IN_C,
-    PACKED,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import ADJ_X, ADJ_Y, FILTER, IN, PACKED
 from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
     all_of,
@@ -70,8 +64,8 @@ def _product_delegations(kind: FloatType) -> tuple[Delegation, ...]:
     plain = all_of(equal(ADJ_X, 0), equal(ADJ_Y, 0))
     both = all_of(equal(ADJ_X, 1), equal(ADJ_Y, 1))
     wide = any_of(
-        all_of(equal(ADJ_X, 1), greater(IN_C, _WIDEST_GATHER)),
-        all_of(equal(ADJ_Y, 1), greater(FILTER_C, _WIDEST_GATHER)),
+        all_of(equal(ADJ_X, 1), greater(IN.c, _WIDEST_GATHER)),
+        all_of(equal(ADJ_Y, 1), greater(FILTER.c, _WIDEST_GATHER)),
     )
     scalar = [(NOT_MVE, TRUE)] + ([(MVE_ONLY, wide)] if kind is F16 else [])
     vectors = [*((isas, when, "scalar") for isas, when in scalar), (MVE_ONLY, TRUE, "mve")]

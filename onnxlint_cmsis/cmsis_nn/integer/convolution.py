@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.arguments import (
     COLS,
-    DILATION_H,
-    DILATION_W,
+    DILATION,
+    FILTER,
     FILTER_1X1,
-    FILTER_H,
-    IN_C,
-    IN_H,
-    IN_N,
+    IN,
     NO_PADDING,
     NOT_GROUPED,
-    OUT_H,
-    STRIDE_W,
+    OUT,
+    STRIDE,
     UNIT_DILATION,
     UNIT_STRIDE,
 )
@@ -79,7 +76,7 @@ CONVOLVE_S16_ROUTE = Wrapper(
 _S4_UP_TO_7 = ("5.0.0", "6.0.0", "7.0.0")
 _S4_FUNCTION = "arm_convolve_wrapper_s4"
 _S4_ONE_ROW = all_of(
-    equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1), equal(STRIDE_W * IN_C % 4, 0), NOT_GROUPED
+    equal(IN.h, 1), equal(DILATION.w, 1), equal(FILTER.h, 1), equal(STRIDE.w * IN.c % 4, 0), NOT_GROUPED
 )
 
 
@@ -123,8 +120,8 @@ CONVOLVE_S4_ROUTE = Wrapper(
 _S8_FUNCTION = "arm_convolve_wrapper_s8"
 
 _UNIT_1X1 = all_of(NO_PADDING, UNIT_STRIDE, FILTER_1X1)
-_S8_ONE_ROW = all_of(equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1))
-_STEP_BY_4 = equal(STRIDE_W * IN_C % 4, 0)
+_S8_ONE_ROW = all_of(equal(IN.h, 1), equal(DILATION.w, 1), equal(FILTER.h, 1))
+_STEP_BY_4 = equal(STRIDE.w * IN.c % 4, 0)
 
 
 def _s8_branch(kernel: str, when: Condition, lines: dict[str, int], until: str = "") -> Branch:
@@ -135,9 +132,9 @@ CONVOLVE_S8_ROUTE = Wrapper(
     entry="convolve_s8",
     function=_S8_FUNCTION,
     branches=(
-        _s8_branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0)), {V5_8: 62}, V5_9),
+        _s8_branch("arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN.c % 4, 0)), {V5_8: 62}, V5_9),
         _s8_branch(
-            "arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN_C % 4, 0), UNIT_DILATION), {V5_9: 62}, "4.0.0"
+            "arm_convolve_1x1_s8_fast", all_of(_UNIT_1X1, equal(IN.c % 4, 0), UNIT_DILATION), {V5_9: 62}, "4.0.0"
         ),
         *_points(
             "s8", POINT, {"4.0.0": 62, "4.1.0": 62, "5.0.0": 62}, {"4.0.0": 79, "4.1.0": 79, "5.0.0": 79}, "6.0.0"
@@ -150,13 +147,13 @@ CONVOLVE_S8_ROUTE = Wrapper(
         ),
         _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(equal(OUT_H, 1), equal(IN_H, 1), equal(FILTER_H, 1), WIDTH_BY_4, equal(IN_N, 1)),
+            all_of(equal(OUT.h, 1), equal(IN.h, 1), equal(FILTER.h, 1), WIDTH_BY_4, equal(IN.n, 1)),
             {V5_8: 77},
             V5_9,
         ),
         _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(equal(OUT_H, 1), _S8_ONE_ROW, WIDTH_BY_4, equal(IN_N, 1), equal(DILATION_H, 1)),
+            all_of(equal(OUT.h, 1), _S8_ONE_ROW, WIDTH_BY_4, equal(IN.n, 1), equal(DILATION.h, 1)),
             {V5_9: 78},
             "4.0.0",
         ),

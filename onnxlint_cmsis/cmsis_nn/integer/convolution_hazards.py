@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    BIAS,
-    COLS,
-    CTX_SIZE,
-    DILATION_H,
-    DILATION_W,
-    FILTER_C,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_W,
-    OUT_C,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-    TAPS,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import BIAS, COLS, CTX_SIZE, DILATION, FILTER, IN, OUT, PAD, STRIDE, TAPS
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
@@ -34,10 +14,10 @@ from onnxlint_cmsis.ground.words import RETRAIN
 
 _CONVOLVE_S8 = "arm_convolve_s8"
 _ENTRIES_S8 = ("convolve_s8", "depthwise_s8", "transpose_conv_s8")
-_GROUPED = unequal(IN_C, FILTER_C)
-_GROUPS = named("groups", IN_C // FILTER_C)
-_GROUP_COLS = TAPS * FILTER_C
-_PIXELS = OUT_H * OUT_W
+_GROUPED = unequal(IN.c, FILTER.c)
+_GROUPS = named("groups", IN.c // FILTER.c)
+_GROUP_COLS = TAPS * FILTER.c
+_PIXELS = OUT.h * OUT.w
 _ODD_PIXEL = equal(_PIXELS % 2, 1)
 _LARGEST, _LARGEST_BY_4 = 65535, 4 * 65535 + 3
 
@@ -52,7 +32,7 @@ _FROM_6 = {release: _DEF_S8[release] for release in ("6.0.0", "7.0.0", "main")}
 _WRAPPER_S8 = {V5_8: 62, V5_9: 62, "4.0.0": 62, "4.1.0": 62, "5.0.0": 62}
 _WRAPPER_S16 = {V5_9: 63, "4.0.0": 63, "4.1.0": 63, "5.0.0": 63, "6.0.0": 62, "7.0.0": 62, "main": 62}
 _WRAPPER_S4 = {"5.0.0": 62, "6.0.0": 62, "7.0.0": 62, "main": 63}
-_KEPT_IN_16_BITS = (IN_H, IN_W, IN_C, FILTER_H, FILTER_W, OUT_H, OUT_W, OUT_C, STRIDE_H, STRIDE_W, PAD_H, PAD_W)
+_KEPT_IN_16_BITS = (IN.h, IN.w, IN.c, FILTER.h, FILTER.w, OUT.h, OUT.w, OUT.c, STRIDE.h, STRIDE.w, PAD.h, PAD.w)
 
 
 def _columns(name: str, origin: Origin, guard: Condition, breach: Condition, what: str) -> Hazard:
@@ -106,7 +86,7 @@ CONVOLUTION_HAZARDS = (
         entries=("convolve_s8", "depthwise_s8"),
         of_kernels=(),
         origin=kernel_at("arm_convolve_wrapper_s8", {V5_8: 62}, until=V5_9),
-        when=any_of(greater(DILATION_H, 1), greater(DILATION_W, 1)),
+        when=any_of(greater(DILATION.h, 1), greater(DILATION.w, 1)),
         brief="computes the dilated layer undilated",
         what="No kernel of this release reads the dilation: a dilated layer is computed undilated.",
     ),
@@ -123,7 +103,7 @@ CONVOLUTION_HAZARDS = (
         entries=("convolve_s16",),
         of_kernels=("arm_convolve_s16",),
         origin=kernel_at("arm_nn_mat_mult_kernel_s16", dict.fromkeys(_FROM_6, 269), (Isa.DSP,)),
-        when=all_of(greater(COLS, SHORT), unequal(COLS % 4, 0), equal(OUT_C % 2, 1), greater(_PIXELS, 1)),
+        when=all_of(greater(COLS, SHORT), unequal(COLS % 4, 0), equal(OUT.c % 2, 1), greater(_PIXELS, 1)),
         brief="adds what lies behind the weights to the last of an odd number of output channels",
         what=(
             "With a 64-bit bias the columns above 512 are added by a second loop, which begins too late for the last of"
@@ -156,7 +136,7 @@ CONVOLUTION_HAZARDS = (
         kind="returns-error",
         entries=("convolve_s8",),
         origin=kernel_at(_CONVOLVE_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
-        when=any_of(equal(FILTER_C, 0), greater(FILTER_C, IN_C)),
+        when=any_of(equal(FILTER.c, 0), greater(FILTER.c, IN.c)),
         brief="divides by zero",
         what="The kernel divides by filter_dims.c and by the number of groups, one of which is zero: a Cortex-M that "
         "does not trap this goes on with 0 and returns ARM_CMSIS_NN_ARG_ERROR.",
@@ -167,7 +147,7 @@ CONVOLUTION_HAZARDS = (
         kind="returns-error",
         entries=("convolve_s8",),
         origin=kernel_at(_CONVOLVE_S8, {"6.0.0": 98, "7.0.0": 99, "main": 99}),
-        when=any_of(unequal(IN_C % _GROUPS, 0), unequal(OUT_C % _GROUPS, 0)),
+        when=any_of(unequal(IN.c % _GROUPS, 0), unequal(OUT.c % _GROUPS, 0)),
         brief="returns ARM_CMSIS_NN_ARG_ERROR for these groups",
         what="The channels do not divide by the number of groups: ARM_CMSIS_NN_ARG_ERROR.",
         way_round=f"Choose input and output channels that the number of groups divides. This {RETRAIN}.",

@@ -6,20 +6,16 @@ from onnxlint_cmsis.cmsis_nn.arguments import (
     ASYM_PAD,
     COLS,
     COLUMNS_FIT,
-    DILATION_W,
+    DILATION,
+    FILTER,
     FILTER_1X1,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
+    IN,
     NO_PADDING,
     NOT_GROUPED,
-    OUT_H,
-    OUT_W,
-    PAD_W,
+    OUT,
+    PAD,
     RIGHT_PAD_NUM,
-    STRIDE_W,
+    STRIDE,
     UNIT_DILATION,
     UNIT_STRIDE,
 )
@@ -41,7 +37,7 @@ _S8_GENERAL = (
 )
 
 POINT = all_of(NO_PADDING, FILTER_1X1, UNIT_DILATION)
-_POINT_5_8 = all_of(NO_PADDING, UNIT_STRIDE, FILTER_1X1, equal(IN_C % 4, 0))
+_POINT_5_8 = all_of(NO_PADDING, UNIT_STRIDE, FILTER_1X1, equal(IN.c % 4, 0))
 _FAST = "arm_convolve_1x1_s8_fast_get_buffer_size"
 _WRAPPER = "arm_convolve_wrapper_s8_get_buffer_size"
 _ARMCLANG = ("armclang",)
@@ -49,25 +45,25 @@ _ARMCLANG = ("armclang",)
 _S8_POINT = (
     size(0, within(_FAST, V5_8, until=V5_9), _POINT_5_8),
     size(0, within(_FAST, V5_9, until="4.0.0"), all_of(_POINT_5_8, UNIT_DILATION)),
-    size(4 * IN_C, within(_FAST, "7.0.0", DSP_ONLY, _ARMCLANG, "main"), all_of(POINT, UNIT_STRIDE)),
-    size(4 * IN_C, within(_FAST, "main", DSP_ONLY, _ARMCLANG), all_of(POINT, NOT_GROUPED, UNIT_STRIDE)),
+    size(4 * IN.c, within(_FAST, "7.0.0", DSP_ONLY, _ARMCLANG, "main"), all_of(POINT, UNIT_STRIDE)),
+    size(4 * IN.c, within(_FAST, "main", DSP_ONLY, _ARMCLANG), all_of(POINT, NOT_GROUPED, UNIT_STRIDE)),
     size(0, within(_WRAPPER, "4.0.0", until="main"), POINT),
     size(0, within(_WRAPPER, "main"), all_of(POINT, NOT_GROUPED)),
 )
 
-WIDTH_BY_4 = equal(OUT_W % 4, 0)
-_ROW = all_of(equal(IN_H, 1), equal(DILATION_W, 1), equal(FILTER_H, 1))
-_ROW_5_8 = all_of(equal(OUT_H, 1), equal(IN_H, 1), equal(FILTER_H, 1), WIDTH_BY_4, equal(IN_N, 1))
-_ROW_BY_STEP = all_of(_ROW, equal(STRIDE_W * IN_C % 4, 0))
+WIDTH_BY_4 = equal(OUT.w % 4, 0)
+_ROW = all_of(equal(IN.h, 1), equal(DILATION.w, 1), equal(FILTER.h, 1))
+_ROW_5_8 = all_of(equal(OUT.h, 1), equal(IN.h, 1), equal(FILTER.h, 1), WIDTH_BY_4, equal(IN.n, 1))
+_ROW_BY_STEP = all_of(_ROW, equal(STRIDE.w * IN.c % 4, 0))
 _1_X_N = "arm_convolve_1_x_n_s8_get_buffer_size"
 
 
 def _strips(row: Condition, since: str, until: str = "") -> tuple[ScratchSize, ...]:
     """The longer of the left and the right strip; an output too narrow for both goes on to the general case."""
     fits = all_of(row, COLUMNS_FIT)
-    left = (FILTER_W + PAD_W) * IN_C
-    uneven = (FILTER_W - 1 + RIGHT_PAD_NUM) * IN_C
-    even = (FILTER_W - 1 + PAD_W) * IN_C
+    left = (FILTER.w + PAD.w) * IN.c
+    uneven = (FILTER.w - 1 + RIGHT_PAD_NUM) * IN.c
+    even = (FILTER.w - 1 + PAD.w) * IN.c
     origin = within(_1_X_N, since, MVE_ONLY, until=until)
     return (
         size(maximum(left, uneven), origin, all_of(fits, unequal(ASYM_PAD, 0))),

@@ -5,14 +5,14 @@ Before 7.0.0 there is arm_fully_connected_s8 alone. MVE wants scratch for the su
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import FILTER_C, PER_CHANNEL
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, PER_CHANNEL
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.releases import V5_8
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Branch, Origin, Wrapper, size, within
 
 _SIZE = "arm_fully_connected_s8_get_buffer_size"
 
-FULLY_CONNECTED_S8 = (size(4 * FILTER_C, within(_SIZE, "5.0.0", MVE_ONLY)), size(0, within(_SIZE, V5_8)))
+FULLY_CONNECTED_S8 = (size(4 * FILTER.c, within(_SIZE, "5.0.0", MVE_ONLY)), size(0, within(_SIZE, V5_8)))
 _FOLDER = "Source/FullyConnectedFunctions/"
 _FILE = _FOLDER + "arm_fully_connected_wrapper_s8.c"
 _FUNCTION = "arm_fully_connected_wrapper_s8"

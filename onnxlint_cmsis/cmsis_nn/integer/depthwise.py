@@ -5,17 +5,7 @@ Each has a kernel for multiplier 1 and a general one; s8 also has one for 3x3 wi
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    CH_MULT,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_N,
-    OUT_C,
-    PAD_H,
-    PAD_W,
-    UNIT_DILATION,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER, IN, OUT, PAD, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import (
     TRUE,
     Condition,
@@ -73,7 +63,7 @@ DEPTHWISE_S4_ROUTE = Wrapper(
     branches=(
         Branch(
             "arm_depthwise_conv_s4_opt",
-            all_of(equal(CH_MULT, 1), equal(IN_N, 1), UNIT_DILATION),
+            all_of(equal(CH_MULT, 1), equal(IN.n, 1), UNIT_DILATION),
             kernel_at(_S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 62)),
         ),
         Branch("arm_depthwise_conv_s4", TRUE, kernel_at(_S4_FUNCTION, dict.fromkeys(_S4_FROM_5, 77))),
@@ -87,16 +77,16 @@ _S8_FUNCTION = "arm_depthwise_conv_wrapper_s8"
 _FROM_4_0 = ("4.0.0", "4.1.0", "5.0.0", "6.0.0")
 _TO_CONV = {"7.0.0": 110, "main": 110}
 
-_SINGLE_5_8 = all_of(equal(CH_MULT, 1), equal(IN_N, 1))
+_SINGLE_5_8 = all_of(equal(CH_MULT, 1), equal(IN.n, 1))
 _SINGLE = all_of(_SINGLE_5_8, UNIT_DILATION)
-_S8_SQUARE_3 = all_of(equal(FILTER_W, 3), equal(FILTER_H, 3), at_most(PAD_H, 1))
+_S8_SQUARE_3 = all_of(equal(FILTER.w, 3), equal(FILTER.h, 3), at_most(PAD.h, 1))
 
 
 def _s8_to_conv(threshold: int, compiler: str) -> Branch:
     """From 7.0.0 on: CONVERT_DW_CONV_WITH_ONE_INPUT_CH_AND_OUTPUT_CH_ABOVE_THRESHOLD, by compiler."""
     return Branch(
         "arm_convolve_wrapper_s8",
-        all_of(equal(IN_C, 1), greater(OUT_C, threshold)),
+        all_of(equal(IN.c, 1), greater(OUT.c, threshold)),
         kernel_at(_S8_FUNCTION, _TO_CONV, MVE_ONLY)._replace(compilers=(compiler,)),
         entry="convolve_s8",
         binds=TRANSPOSED_FILTER,
@@ -130,7 +120,7 @@ DEPTHWISE_S8_ROUTE = Wrapper(
         _s8_to_conv(8, "armclang"),
         _nested(_SINGLE_5_8, _branch(_S8_3X3, all_of(_SINGLE_5_8, _S8_SQUARE_3), {V5_8: 65}, NOT_MVE, V5_9)),
         _nested(
-            _SINGLE, _branch(_S8_3X3, all_of(_SINGLE, _S8_SQUARE_3, at_most(PAD_W, 1)), _lines(66, 66, 130), NOT_MVE)
+            _SINGLE, _branch(_S8_3X3, all_of(_SINGLE, _S8_SQUARE_3, at_most(PAD.w, 1)), _lines(66, 66, 130), NOT_MVE)
         ),
         _nested(_SINGLE_5_8, _branch(_S8_OPT, _SINGLE_5_8, {V5_8: 79}, until=V5_9)),
         _nested(_SINGLE, _branch(_S8_OPT, _SINGLE, _lines(81, 81, 145))),

@@ -2,26 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    BIAS,
-    CH_MULT,
-    DILATION_H,
-    DILATION_W,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_W,
-    OUT_C,
-    OUT_H,
-    OUT_W,
-    PAD_AFTER_H,
-    PAD_AFTER_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import BIAS, CH_MULT, DILATION, FILTER, IN, OUT, PAD, PAD_AFTER, STRIDE
 from onnxlint_cmsis.cmsis_nn.compiler_defects import CONSTANT_PREDICATES
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, at_least, equal, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
@@ -37,15 +18,15 @@ _3X3, _OPT = "arm_depthwise_conv_3x3_s8", "arm_depthwise_conv_s8_opt"
 _FAST_S16, _OPT_S4 = "arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s4_opt"
 _LESS_PADDING = f"Let the runtime pad in a separate layer. Less padding works, too, but {RETRAIN}."
 _DSP = (Isa.DSP,)
-_LAST_WINDOW = named("start_of_last_window", (OUT_H - 1) * STRIDE_H - PAD_H)
-_BELOW = greater(_LAST_WINDOW, IN_H)
-_OUTSIDE = any_of(greater(PAD_H, FILTER_H), _BELOW)
+_LAST_WINDOW = named("start_of_last_window", (OUT.h - 1) * STRIDE.h - PAD.h)
+_BELOW = greater(_LAST_WINDOW, IN.h)
+_OUTSIDE = any_of(greater(PAD.h, FILTER.h), _BELOW)
 
 
 # The last window starts behind the input by what the padding after has more than the filter, less up to stride - 1.
 _OUTSIDE_BY_PADDING = any_of(
-    greater(PAD_H, FILTER_H),
-    all_of(greater(PAD_AFTER_H, FILTER_H), any_of(at_least(PAD_AFTER_H, FILTER_H + STRIDE_H), _BELOW)),
+    greater(PAD.h, FILTER.h),
+    all_of(greater(PAD_AFTER.h, FILTER.h), any_of(at_least(PAD_AFTER.h, FILTER.h + STRIDE.h), _BELOW)),
 )
 
 _OUTSIDE_WHAT = (
@@ -53,8 +34,8 @@ _OUTSIDE_WHAT = (
     "scratch buffer has."
 )
 
-_RIGHT_EDGE = named("middle_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W + 1)
-_PAST_ROW = at_least(_RIGHT_EDGE, IN_W)
+_RIGHT_EDGE = named("middle_of_last_window", (OUT.w - 1) * STRIDE.w - PAD.w + 1)
+_PAST_ROW = at_least(_RIGHT_EDGE, IN.w)
 
 
 def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
@@ -63,7 +44,7 @@ def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard
         kind="returns-error",
         entries=(entry,),
         origin=origin,
-        when=unequal(IN_C, OUT_C),
+        when=unequal(IN.c, OUT.c),
         brief="returns an error where input and output channels differ",
         what="The kernel for channel multiplier 1 returns an error where input and output channels differ.",
         status=status,
@@ -91,12 +72,12 @@ def _no_bias(name: str, entry: str, origin: Origin) -> Hazard:
         kind="wrong-result",
         entries=(entry,),
         origin=origin,
-        when=all_of(equal(BIAS, 0), greater(IN_C, 124), at_least(OUT_H * OUT_W, 4)),
+        when=all_of(equal(BIAS, 0), greater(IN.c, 124), at_least(OUT.h * OUT.w, 4)),
         brief="adds what lies at low addresses beyond channel 124, where the caller passes NULL for the bias",
         what="The layer has no bias. The kernel computes four outputs at a time. For each block of 124 channels but "
         "the first it then adds an offset to the bias pointer, also where it is NULL, and adds what lies at low "
         "addresses: status SUCCESS, wrong values.",
-        breach=greater(IN_C, 124),
+        breach=greater(IN.c, 124),
         way_round="Give the layer a bias of zeros.",
     )
 
@@ -132,20 +113,20 @@ class _Axis(NamedTuple):
         return all_of(less(whole, self.outputs), less(whole * self.stride - self.pad, self.size))
 
 
-_ROWS = _Axis(IN_H, FILTER_H, OUT_H, STRIDE_H, PAD_H, DILATION_H)
-_COLUMNS = _Axis(IN_W, FILTER_W, OUT_W, STRIDE_W, PAD_W, DILATION_W)
+_ROWS = _Axis(IN.h, FILTER.h, OUT.h, STRIDE.h, PAD.h, DILATION.h)
+_COLUMNS = _Axis(IN.w, FILTER.w, OUT.w, STRIDE.w, PAD.w, DILATION.w)
 
 
 # The nibbles of an odd number of channels change places from tap to tap: a tap that is left out is not counted.
 _CLIPPED = any_of(
     _ROWS.clipped_before(),
     _COLUMNS.clipped_before(),
-    all_of(_ROWS.clipped_after(), greater(OUT_C, 1)),
-    all_of(_COLUMNS.clipped_after(), any_of(greater(OUT_C, 1), greater(FILTER_H, 1))),
+    all_of(_ROWS.clipped_after(), greater(OUT.c, 1)),
+    all_of(_COLUMNS.clipped_after(), any_of(greater(OUT.c, 1), greater(FILTER.h, 1))),
 )
 
 _SEVERAL_TAPS = any_of(_ROWS.several(), _COLUMNS.several())
-_ODD_CHANNELS = equal(IN_C % 2, 1)
+_ODD_CHANNELS = equal(IN.c % 2, 1)
 
 DEPTHWISE_HAZARDS = (
     # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
@@ -156,7 +137,7 @@ DEPTHWISE_HAZARDS = (
         kind="returns-error",
         entries=("depthwise_s8",),
         origin=kernel_at(_3X3, {V5_8: 90}, NOT_MVE, V5_9),
-        when=greater(PAD_W, 1),
+        when=greater(PAD.w, 1),
         brief="returns an argument error for this padding",
         what="The wrapper of this release tests only padding.h before it takes the 3x3 kernel, which returns an "
         "argument error for padding.w above 1.",
@@ -169,7 +150,7 @@ DEPTHWISE_HAZARDS = (
         entries=("depthwise_s8",),
         origin=kernel_at(_3X3, _DEF_3X3, NOT_MVE),
         when=_PAST_ROW,
-        unsized=all_of(at_least(PAD_AFTER_W, 2), any_of(at_least(PAD_AFTER_W, STRIDE_W + 1), _PAST_ROW)),
+        unsized=all_of(at_least(PAD_AFTER.w, 2), any_of(at_least(PAD_AFTER.w, STRIDE.w + 1), _PAST_ROW)),
         brief="reads past the row in its last column",
         what="The 3x3 kernel reads the middle column of its window without a test: with a padding of 2 or more on the "
         "right the last column reads past the row.",
@@ -213,7 +194,7 @@ DEPTHWISE_HAZARDS = (
         kind="wrong-result",
         entries=("depthwise_s4",),
         origin=kernel_at(_OPT_S4, dict.fromkeys(_FROM_5[1:], 165), MVE_ONLY),
-        when=greater(IN_C, 1),
+        when=greater(IN.c, 1),
         brief="gives wrong values in every other channel when gcc 12.2 builds it",
         what="On MVE the weights of every other channel are unpacked from the wrong 4 bits, status SUCCESS: "
         f"{CONSTANT_PREDICATES.what}.",

@@ -5,18 +5,16 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.arguments import (
     ASYM_PAD,
     COLUMNS_FIT,
-    FILTER_W,
-    IN_W,
+    FILTER,
+    IN,
     LEFT_PAD_NUM,
     NARROW_OUTPUT,
     NO_PAD_NUM,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
+    OUT,
+    PAD,
     PADDING_ACCEPTED,
     RIGHT_PAD_NUM,
-    STRIDE_W,
+    STRIDE,
 )
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, at_most, equal, greater, not_, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
@@ -35,43 +33,43 @@ _IN_ASSEMBLY = (
 
 
 # Columns that each strip computes, left to right, and the inputs left at the first right-padded one.
-_AVAILABLE = named("inputs_left", IN_W - ((LEFT_PAD_NUM + NO_PAD_NUM) * STRIDE_W - PAD_W))
+_AVAILABLE = named("inputs_left", IN.w - ((LEFT_PAD_NUM + NO_PAD_NUM) * STRIDE.w - PAD.w))
 
 
 def _window_end(columns: Term, name: str) -> Term:
     """One past the last input that the first `columns` output columns read."""
-    return named(name, (columns - 1) * STRIDE_W - PAD_W + FILTER_W)
+    return named(name, (columns - 1) * STRIDE.w - PAD.w + FILTER.w)
 
 
 _LEFT_END = _window_end(LEFT_PAD_NUM, "end_of_left_columns")
 _MIDDLE_END = _window_end(LEFT_PAD_NUM + NO_PAD_NUM, "end_of_middle_columns")
-_ZEROS_NEEDED = named("zeros_needed", (RIGHT_PAD_NUM - 1) * STRIDE_W + 1)
+_ZEROS_NEEDED = named("zeros_needed", (RIGHT_PAD_NUM - 1) * STRIDE.w + 1)
 
 
 # The right strip holds exactly filter_w - 1 inputs and then its zeros: asym_pad != 0 gives one per right column,
 # otherwise padding.w of them. Its first column needs those inputs to be all that is left, its last column the zeros.
 _RIGHT_STRIP = all_of(
-    at_most(_AVAILABLE, FILTER_W - 1),
-    any_of(equal(FILTER_W, 1), at_least(_AVAILABLE, FILTER_W - 1)),
+    at_most(_AVAILABLE, FILTER.w - 1),
+    any_of(equal(FILTER.w, 1), at_least(_AVAILABLE, FILTER.w - 1)),
     any_of(
         all_of(unequal(ASYM_PAD, 0), at_most(_ZEROS_NEEDED, RIGHT_PAD_NUM)),
-        all_of(equal(ASYM_PAD, 0), at_most(_ZEROS_NEEDED, PAD_W)),
+        all_of(equal(ASYM_PAD, 0), at_most(_ZEROS_NEEDED, PAD.w)),
     ),
 )
 
 _RIGHT_VALUES = all_of(
-    any_of(equal(LEFT_PAD_NUM, 0), at_most(_LEFT_END, IN_W)),
-    any_of(equal(NO_PAD_NUM, 0), at_most(_MIDDLE_END, IN_W)),
+    any_of(equal(LEFT_PAD_NUM, 0), at_most(_LEFT_END, IN.w)),
+    any_of(equal(NO_PAD_NUM, 0), at_most(_MIDDLE_END, IN.w)),
     any_of(equal(RIGHT_PAD_NUM, 0), _RIGHT_STRIP),
 )
 
-_INPUTS_MISSING = greater(FILTER_W - 1, maximum(_AVAILABLE, 0))
+_INPUTS_MISSING = greater(FILTER.w - 1, maximum(_AVAILABLE, 0))
 _PAST_INPUT = all_of(unequal(RIGHT_PAD_NUM, 0), _INPUTS_MISSING)
 """The right strip is filled past the input's end, and its first column reads all of it."""
 WRONG_VALUES = all_of(PADDING_ACCEPTED, COLUMNS_FIT, not_(_RIGHT_VALUES), not_(_PAST_INPUT))
 """With `_PAST_INPUT` all geometries, and no other ones, where some tap reads a wrong input."""
-_LAST_WINDOW = named("start_of_last_window", (OUT_W - 1) * STRIDE_W - PAD_W)
-_SEVERAL_ROWS = any_of(unequal(OUT_H, 1), unequal(PAD_H, 0))
+_LAST_WINDOW = named("start_of_last_window", (OUT.w - 1) * STRIDE.w - PAD.w)
+_SEVERAL_ROWS = any_of(unequal(OUT.h, 1), unequal(PAD.h, 0))
 _DEF_1_X_N = {V5_8: 50, V5_9: 50, "4.0.0": 50, "4.1.0": 50, "5.0.0": 50}
 _DEF_1_X_N_6 = {"6.0.0": 48, "7.0.0": 48, "main": 48}
 _DEF_1_X_N_S4 = {"6.0.0": 49, "7.0.0": 49, "main": 49}
@@ -129,7 +127,7 @@ ONE_BY_N_HAZARDS = (
         kind="overrun",
         entries=_ENTRIES_S8,
         origin=kernel_at(_S8, {"4.0.0": 103}, MVE_ONLY, "4.1.0"),
-        when=any_of(greater(PAD_W, FILTER_W), greater(_LAST_WINDOW, IN_W)),
+        when=any_of(greater(PAD.w, FILTER.w), greater(_LAST_WINDOW, IN.w)),
         brief="reads outside the input",
         what=f"A window lies wholly in the padding on the left or on the right; {_IN_ASSEMBLY}",
         assembly=True,
@@ -140,7 +138,7 @@ ONE_BY_N_HAZARDS = (
         kind="overrun",
         entries=_ENTRIES_S8,
         origin=kernel_at(_S8, {"4.1.0": 72, "5.0.0": 72}, MVE_ONLY, "6.0.0"),
-        when=greater(_LAST_WINDOW, IN_W),
+        when=greater(_LAST_WINDOW, IN.w),
         brief="reads outside the input",
         what=f"The last window lies wholly in the padding on the right; {_IN_ASSEMBLY}",
         assembly=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import IN_H, IN_W, OUT_H, OUT_W, PAD_AFTER_H, PAD_AFTER_W, STRIDE_H, STRIDE_W
+from onnxlint_cmsis.cmsis_nn.arguments import IN, OUT, PAD_AFTER, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
@@ -13,13 +13,13 @@ _NO_PAD_AFTER = f"Let the runtime pad in a separate layer. A padding of 0 after 
 
 
 # What is asked for after reaches at least that far less stride - 1, and never farther.
-_AFTER_FAST = any_of(unequal(PAD_AFTER_H, 0), unequal(PAD_AFTER_W, 0))
-_PAST_H, _PAST_W = at_least((OUT_H - 1) * STRIDE_H, IN_H), at_least((OUT_W - 1) * STRIDE_W, IN_W)
+_AFTER_FAST = any_of(unequal(PAD_AFTER.h, 0), unequal(PAD_AFTER.w, 0))
+_PAST_H, _PAST_W = at_least((OUT.h - 1) * STRIDE.h, IN.h), at_least((OUT.w - 1) * STRIDE.w, IN.w)
 _PAST = any_of(_PAST_H, _PAST_W)
 
 _AFTER = any_of(
-    all_of(at_least(PAD_AFTER_H, 1), any_of(at_least(PAD_AFTER_H, STRIDE_H), _PAST_H)),
-    all_of(at_least(PAD_AFTER_W, 1), any_of(at_least(PAD_AFTER_W, STRIDE_W), _PAST_W)),
+    all_of(at_least(PAD_AFTER.h, 1), any_of(at_least(PAD_AFTER.h, STRIDE.h), _PAST_H)),
+    all_of(at_least(PAD_AFTER.w, 1), any_of(at_least(PAD_AFTER.w, STRIDE.w), _PAST_W)),
 )
 
 _DEF_FAST = {V5_8: 53, V5_9: 54, "4.0.0": 73, "4.1.0": 50, "5.0.0": 50, "6.0.0": 50, "7.0.0": 49, "main": 49}
@@ -31,7 +31,7 @@ _FAST_PADDING_AFTER = Hazard(
     kind="wrong-result",
     entries=("convolve_s8", "depthwise_s8"),
     origin=kernel_at("arm_convolve_1x1_s8_fast", _DEF_FAST),
-    when=any_of(unequal(OUT_H, IN_H), unequal(OUT_W, IN_W)),
+    when=any_of(unequal(OUT.h, IN.h), unequal(OUT.w, IN.w)),
     unsized=_AFTER_FAST,
     brief="puts values in the wrong places where there is padding after",
     what="The fast 1x1 kernel never reads output_dims: with padding after, every value behind the first row is "

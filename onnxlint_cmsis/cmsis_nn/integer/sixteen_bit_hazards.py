@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    CH_MULT,
-    COLS,
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
-    IN_W,
-    OUT_C,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-    UNIT_DILATION,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, COLS, FILTER, IN, OUT, PAD, STRIDE, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, equal, greater, not_
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, Origin, kernel_at
@@ -34,14 +17,14 @@ _DSP, _SCALAR = (Isa.DSP,), (Isa.SCALAR,)
 _FROM_5 = ("5.0.0", "6.0.0", "7.0.0", "main")
 _FROM_4_1 = ("4.1.0", *_FROM_5)
 _FROM_4 = ("4.0.0", *_FROM_4_1)
-_ODD_PIXEL = equal(OUT_H * OUT_W % 2, 1)
-_ROW = named("start_of_last_row", (OUT_H - 1) * STRIDE_H - PAD_H)
-_COLUMN = named("start_of_last_column", (OUT_W - 1) * STRIDE_W - PAD_W)
+_ODD_PIXEL = equal(OUT.h * OUT.w % 2, 1)
+_ROW = named("start_of_last_row", (OUT.h - 1) * STRIDE.h - PAD.h)
+_COLUMN = named("start_of_last_column", (OUT.w - 1) * STRIDE.w - PAD.w)
 _FAR = any_of(greater(_ROW, _SIGNED), greater(_COLUMN, _SIGNED))
 
 
 # arm_depthwise_conv_s8 hands these to a function that counts in 32 bits.
-_TILE = all_of(equal(CH_MULT % 4, 0), equal(IN_N, 1), UNIT_DILATION)
+_TILE = all_of(equal(CH_MULT % 4, 0), equal(IN.n, 1), UNIT_DILATION)
 
 
 class _Said(NamedTuple):
@@ -115,19 +98,19 @@ def _windows(name: str, entry: str, origin: Origin, when: Condition = _FAR) -> H
 
 def _channels(name: str, entry: str, origin: Origin) -> Hazard:
     """row_shift, or col_shift, counts channels in steps of 4: 65536 is the first that it cannot hold."""
-    return _too_large(name, entry, origin, greater(OUT_C, _UNSIGNED + 1), _CHANNEL_CUT)
+    return _too_large(name, entry, origin, greater(OUT.c, _UNSIGNED + 1), _CHANNEL_CUT)
 
 
-_PLANE = (IN_H, IN_W, FILTER_H, FILTER_W, OUT_H, OUT_W, PAD_H, PAD_W)
+_PLANE = (IN.h, IN.w, FILTER.h, FILTER.w, OUT.h, OUT.w, PAD.h, PAD.w)
 
 
 # A row of one window does not use the number of input channels that is cut off.
 _ONE_ROW = any_of(
-    _beyond(IN_W, FILTER_W, OUT_W, PAD_W),
-    all_of(greater(IN_C, _UNSIGNED), greater(OUT_W, 1)),
+    _beyond(IN.w, FILTER.w, OUT.w, PAD.w),
+    all_of(greater(IN.c, _UNSIGNED), greater(OUT.w, 1)),
 )
 
-_GENERIC = any_of(_FAR, _beyond(IN_C, CH_MULT, *_PLANE))
+_GENERIC = any_of(_FAR, _beyond(IN.c, CH_MULT, *_PLANE))
 _S4, _S4_OPT = "arm_convolve_s4", "arm_depthwise_conv_s4_opt"
 _S8_OPT, _FAST_S16 = "arm_depthwise_conv_s8_opt", "arm_depthwise_conv_fast_s16"
 _1XN_S8_LINES = dict.fromkeys(("4.0.0", "4.1.0", "5.0.0"), 74)
@@ -153,13 +136,13 @@ SIXTEEN_BIT_HAZARDS = (
         _at("arm_convolve_1_x_n_s4", _1XN_S4_LINES, MVE_ONLY),
         _ONE_ROW,
     ),
-    _sizes("conv-s4-16-bit-sizes", "convolve_s4", _at(_S4, _S4_LINES), _beyond(IN_C, *_PLANE)),
+    _sizes("conv-s4-16-bit-sizes", "convolve_s4", _at(_S4, _S4_LINES), _beyond(IN.c, *_PLANE)),
     # From 6.0.0 on MVE code counts output channels in 32 bits.
     _sizes(
         "conv-s4-16-bit-outputs",
         "convolve_s4",
         _at(_S4, dict.fromkeys(_FROM_5, 78), NOT_MVE),
-        greater(OUT_C, _UNSIGNED),
+        greater(OUT.c, _UNSIGNED),
     ),
     _odd_column("conv-s4-16-bit-odd-column-plain", _at(_S4, _S4_DEF, _SCALAR), 2 * _UNSIGNED + 1),
     _odd_column("conv-s4-16-bit-odd-column-dsp", _at(_S4, _S4_DEF, _DSP), 4 * _UNSIGNED + 3),
@@ -169,7 +152,7 @@ SIXTEEN_BIT_HAZARDS = (
         "conv-even-s4-16-bit-sizes",
         "convolve_s4",
         _at("arm_convolve_even_s4", _EVEN_LINES, MVE_ONLY),
-        _beyond(IN_C, *_PLANE),
+        _beyond(IN.c, *_PLANE),
     ),
     _too_large(
         "conv-16-bit-columns-mve",

@@ -6,7 +6,7 @@ sizes of a call are the axes, w rows by c columns; the function is given 1 x 1 x
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import IN_C, IN_W, PERMUTATION, PERMUTED_AXES
+from onnxlint_cmsis.cmsis_nn.arguments import IN, PERMUTATION, PERMUTED_AXES
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, any_of, equal, greater
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, Origin
@@ -18,8 +18,8 @@ _FILE = "Source/TransposeFunctions/arm_transpose_s8.c"
 _FUNCTION, _LOOP = "arm_transpose_s8", "arm_transpose_s8_nhcw"
 _TWO_AXES = equal(PERMUTED_AXES, 2)
 _LAST_TWO_OF_FOUR = all_of(equal(PERMUTED_AXES, 4), equal(PERMUTATION[0], 0), equal(PERMUTATION[1], 1))
-_WIDE = any_of(greater(IN_W, LARGEST_U16), greater(IN_C, LARGEST_U16))
-_GATHERED = greater(named("last_lane", minimum(IN_W - 1, 7)) * IN_C, LARGEST_U16)
+_WIDE = any_of(greater(IN.w, LARGEST_U16), greater(IN.c, LARGEST_U16))
+_GATHERED = greater(named("last_lane", minimum(IN.w - 1, 7)) * IN.c, LARGEST_U16)
 
 
 def _row(name: str, when: Condition, isas: tuple[Isa, ...], at: tuple[str, int], words: tuple[str, str]) -> Hazard:
@@ -62,7 +62,7 @@ TRANSPOSE_HAZARDS = (
     ),
     _row(
         "transpose-identity-of-two",
-        all_of(_TWO_AXES, equal(PERMUTATION[0], 0), greater(IN_W, 1), greater(IN_C, 1)),
+        all_of(_TWO_AXES, equal(PERMUTATION[0], 0), greater(IN.w, 1), greater(IN.c, 1)),
         ALL_ISAS,
         (_FUNCTION, 193),
         (
@@ -72,7 +72,7 @@ TRANSPOSE_HAZARDS = (
     ),
     _row(
         "transpose-identity",
-        all_of(_LAST_TWO_OF_FOUR, equal(PERMUTATION[2], 2), greater(IN_W, 1), greater(IN_C, 1)),
+        all_of(_LAST_TWO_OF_FOUR, equal(PERMUTATION[2], 2), greater(IN.w, 1), greater(IN.c, 1)),
         MVE_ONLY,
         (_FUNCTION, 232),
         (

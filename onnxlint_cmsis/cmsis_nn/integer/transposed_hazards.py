@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_H,
-    FILTER_W,
-    IN_H,
-    IN_W,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.integer.transposed import WRAPPER
@@ -30,8 +19,8 @@ _REVERSED_CALL = (
 
 
 # 7.0.0 writes stride.h rows for each input row from the first whose top padding is used up.
-_ROWS_7_0 = named("rows_written", (IN_H - (PAD_H + STRIDE_H - 1) // STRIDE_H) * STRIDE_H)
-_ROWS_MAIN = named("rows_written", IN_H * STRIDE_H - PAD_H)
+_ROWS_7_0 = named("rows_written", (IN.h - (PAD.h + STRIDE.h - 1) // STRIDE.h) * STRIDE.h)
+_ROWS_MAIN = named("rows_written", IN.h * STRIDE.h - PAD.h)
 _ENTRY = ("transpose_conv_s8",)
 _PAST_OUTPUT = "The direct kernel writes more rows than the output has; with several images the next one is wrong too."
 
@@ -41,7 +30,7 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"7.0.0": 141}, until="main"),
-        when=unequal(PAD_H % STRIDE_H, 0),
+        when=unequal(PAD.h % STRIDE.h, 0),
         reported="issue 230, fixed by pull request 233",
         brief="writes rows from the wrong place",
         what="The direct kernel writes rows from the wrong place of its ring buffer unless stride.h divides padding.h: "
@@ -53,7 +42,7 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"7.0.0": 141}, until="main"),
-        when=greater(_ROWS_7_0, OUT_H),
+        when=greater(_ROWS_7_0, OUT.h),
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_REVERSED_CALL,
@@ -63,7 +52,7 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"main": 147}),
-        when=greater(_ROWS_MAIN, OUT_H),
+        when=greater(_ROWS_MAIN, OUT.h),
         brief="writes rows past the output",
         what=_PAST_OUTPUT,
         way_round=_REVERSED_CALL,
@@ -73,7 +62,7 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="wrong-result",
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"7.0.0": 219, "main": 147}),
-        when=less(IN_H * STRIDE_H, PAD_H),
+        when=less(IN.h * STRIDE.h, PAD.h),
         brief="gives wrong values",
         what="The padding is more than the rows that the input spreads to; the direct kernel's values are wrong.",
     ),
@@ -83,8 +72,8 @@ TRANSPOSE_CONV_HAZARDS = (
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"7.0.0": 91, "main": 91}),
         when=any_of(
-            greater(OUT_H + PAD_H, (IN_H - 1) * STRIDE_H + maximum(FILTER_H, STRIDE_H)),
-            greater(OUT_W + PAD_W, (IN_W - 1) * STRIDE_W + maximum(FILTER_W, STRIDE_W)),
+            greater(OUT.h + PAD.h, (IN.h - 1) * STRIDE.h + maximum(FILTER.h, STRIDE.h)),
+            greater(OUT.w + PAD.w, (IN.w - 1) * STRIDE.w + maximum(FILTER.w, STRIDE.w)),
         ),
         brief="reads columns past its row buffer and leaves rows unwritten",
         what="The output is larger than the input and the filter spread to, as with output_padding above the padding "
@@ -97,7 +86,7 @@ TRANSPOSE_CONV_HAZARDS = (
         entries=_ENTRY,
         of_kernels=("arm_convolve_s8",),
         origin=kernel_at(WRAPPER, {"7.0.0": 94, "main": 94}),
-        when=any_of(less(PAD_H, 0), less(PAD_W, 0)),
+        when=any_of(less(PAD.h, 0), less(PAD.w, 0)),
         brief="gives wrong values where the padding is the filter's size or more",
         what="The wrapper runs a convolution with a padding of filter - 1 - padding, which is negative where the "
         "padding is the filter's size or more: status SUCCESS, wrong values.",
@@ -109,7 +98,7 @@ TRANSPOSE_CONV_HAZARDS = (
         kind="overrun",
         entries=_ENTRY,
         origin=kernel_at(_KERNEL, {"7.0.0": 48, "main": 48}),
-        when=greater(STRIDE_W, maximum(FILTER_W, STRIDE_H)),
+        when=greater(STRIDE.w, maximum(FILTER.w, STRIDE.h)),
         reported="pull request 243",
         brief="writes past its scratch buffer",
         what="The size function reckons with stride.h where the kernel needs stride.w: the kernel writes past its "

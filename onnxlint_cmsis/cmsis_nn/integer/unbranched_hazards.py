@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_H,
-    FILTER_W,
-    IN_H,
-    IN_N,
-    IN_W,
-    INITIAL_STATE,
-    OUT_H,
-    OUT_W,
-    PAD_AFTER_H,
-    PAD_AFTER_W,
-    PAD_H,
-    PAD_W,
-    SINGLE_COLUMNS,
-    STRIDE_H,
-    STRIDE_W,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, INITIAL_STATE, OUT, PAD, PAD_AFTER, SINGLE_COLUMNS, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, any_of, at_least, equal, greater
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
@@ -30,18 +14,18 @@ _FROM_6 = ("6.0.0", "7.0.0", "main")
 _POOLING = "Source/PoolingFunctions/"
 
 _EMPTY_WINDOW = any_of(
-    at_least(PAD_H, FILTER_H),
-    at_least((OUT_H - 1) * STRIDE_H - PAD_H, IN_H),
-    at_least(PAD_W, FILTER_W),
-    at_least((OUT_W - 1) * STRIDE_W - PAD_W, IN_W),
+    at_least(PAD.h, FILTER.h),
+    at_least((OUT.h - 1) * STRIDE.h - PAD.h, IN.h),
+    at_least(PAD.w, FILTER.w),
+    at_least((OUT.w - 1) * STRIDE.w - PAD.w, IN.w),
 )
 
 # A window reaches at most as far past the input as the padding after asks; rounding the output up adds no empty one.
 _EMPTY_BY_PADDING = any_of(
-    at_least(PAD_H, FILTER_H),
-    all_of(at_least(PAD_AFTER_H, FILTER_H), _EMPTY_WINDOW),
-    at_least(PAD_W, FILTER_W),
-    all_of(at_least(PAD_AFTER_W, FILTER_W), _EMPTY_WINDOW),
+    at_least(PAD.h, FILTER.h),
+    all_of(at_least(PAD_AFTER.h, FILTER.h), _EMPTY_WINDOW),
+    at_least(PAD.w, FILTER.w),
+    all_of(at_least(PAD_AFTER.w, FILTER.w), _EMPTY_WINDOW),
 )
 
 
@@ -67,7 +51,7 @@ def _one_image(name: str, function: str, lines: dict[str, int]) -> Hazard:
         kind="wrong-result",
         entries=(_entry(function),),
         origin=Origin(f"{_POOLING}{function}.c", function, lines, until="6.0.0"),
-        when=greater(IN_N, 1),
+        when=greater(IN.n, 1),
         brief="pools the first image only",
         what="The kernel of this release never reads the batch: only the first image is pooled.",
         way_round="Call it once per image.",

@@ -6,18 +6,7 @@ code for DSP; in 5.9.0 that code is for "DSP and not MVEI", so that a CPU with M
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_H,
-    FILTER_W,
-    IN_H,
-    IN_W,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, equal
 from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_7, V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import Origin
@@ -37,11 +26,11 @@ Lines = tuple[int, int, int, int]
 """A line in 5.6.0, 5.7.0, 5.8.0 and 5.9.0."""
 
 SQUARE: Condition = all_of(
-    equal(IN_W, IN_H),
-    equal(OUT_W, OUT_H),
-    equal(FILTER_W, FILTER_H),
-    equal(PAD_W, PAD_H),
-    equal(STRIDE_W, STRIDE_H),
+    equal(IN.w, IN.h),
+    equal(OUT.w, OUT.h),
+    equal(FILTER.w, FILTER.h),
+    equal(PAD.w, PAD.h),
+    equal(STRIDE.w, STRIDE.h),
 )
 """Shapes that functions with one argument for both axes can express."""
 

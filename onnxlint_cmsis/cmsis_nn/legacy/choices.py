@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_H,
-    FILTER_W,
-    IN_H,
-    IN_W,
-    OUT_H,
-    OUT_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-    UNIT_DILATION,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, STRIDE, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, all_of, equal
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines, definition, legacy_builds
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Limit, OuterTest
@@ -56,9 +44,9 @@ def one_for_both(function: str) -> tuple[Limit, ...]:
         return Limit(when, f"its {have}; {function} takes one {takes} for both axes")
 
     return (
-        limit(equal(IN_W, IN_H), "input is {input_dims.h}x{input_dims.w}", "size"),
-        limit(equal(OUT_W, OUT_H), "output is {output_dims.h}x{output_dims.w}", "size"),
-        limit(equal(FILTER_W, FILTER_H), "filter is {filter_dims.h}x{filter_dims.w}", "size"),
-        limit(equal(PAD_W, PAD_H), "padding is {padding.h}x{padding.w}", "padding"),
-        limit(equal(STRIDE_W, STRIDE_H), "stride is {stride.h}x{stride.w}", "stride"),
+        limit(equal(IN.w, IN.h), "input is {input_dims.h}x{input_dims.w}", "size"),
+        limit(equal(OUT.w, OUT.h), "output is {output_dims.h}x{output_dims.w}", "size"),
+        limit(equal(FILTER.w, FILTER.h), "filter is {filter_dims.h}x{filter_dims.w}", "size"),
+        limit(equal(PAD.w, PAD.h), "padding is {padding.h}x{padding.w}", "padding"),
+        limit(equal(STRIDE.w, STRIDE.h), "stride is {stride.h}x{stride.w}", "stride"),
     )

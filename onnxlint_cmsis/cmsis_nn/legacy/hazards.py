@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_1X1,
-    IN_C,
-    NO_PADDING,
-    OUT_C,
-    OUT_W,
-    UNIT_STRIDE,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, IN, NO_PADDING, OUT, UNIT_STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import Condition, any_of, not_, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.legacy.builds import Lines, legacy_builds
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
-_BY_4_AND_2 = any_of(unequal(IN_C % 4, 0), unequal(OUT_C % 2, 0))
-_BY_2 = any_of(unequal(IN_C % 2, 0), unequal(OUT_C % 2, 0))
+_BY_4_AND_2 = any_of(unequal(IN.c % 4, 0), unequal(OUT.c % 2, 0))
+_BY_2 = any_of(unequal(IN.c % 2, 0), unequal(OUT.c % 2, 0))
 _ERROR_POINT = any_of(_BY_4_AND_2, not_(FILTER_1X1), not_(NO_PADDING), not_(UNIT_STRIDE))
-_CHANNELS = unequal(IN_C, OUT_C)
+_CHANNELS = unequal(IN.c, OUT.c)
 
 
 class _Check(NamedTuple):
@@ -39,14 +32,14 @@ class _Check(NamedTuple):
 _CHECKS = (
     _Check("convolve_HWC_q7_fast", _BY_4_AND_2, (122, 122, 121, 121), (363, 363, 337, 337)),
     _Check("convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, (109, 109, 109, 109), (335, 335, 334, 334)),
-    _Check("convolve_HWC_q7_RGB", unequal(IN_C, 3), (106, 106, 109, 109), (235, 235, 237, 238)),
+    _Check("convolve_HWC_q7_RGB", unequal(IN.c, 3), (106, 106, 109, 109), (235, 235, 237, 238)),
     _Check("convolve_1x1_HWC_q7_fast_nonsquare", _ERROR_POINT, (117, 117, 117, 117), (191, 192, 190, 190)),
     _Check(
         "convolve_HWC_q15_fast",
         _BY_2,
         (104, 104, 103, 105),
         (211, 211, 215, 217),
-        any_of(_BY_2, unequal(OUT_W % 2, 0)),
+        any_of(_BY_2, unequal(OUT.w % 2, 0)),
     ),
     _Check("convolve_HWC_q15_fast_nonsquare", _BY_2, (114, 114, 113, 113), (221, 221, 227, 227)),
     _Check(

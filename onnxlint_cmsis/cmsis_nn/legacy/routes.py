@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_1X1,
-    IN_C,
-    NO_PADDING,
-    OUT_C,
-    OUT_W,
-    UNIT_STRIDE,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, IN, NO_PADDING, OUT, UNIT_STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, at_least, equal
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines
 from onnxlint_cmsis.cmsis_nn.legacy.choices import ABSENT, NO_DILATION, checked, one_for_both, unchecked
@@ -41,7 +34,7 @@ def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[Sc
         entry=entry,
         function=function,
         branches=(
-            *unchecked(opt, at_least(OUT_C, ROWS), lines[0], f"{_FOLDER}/{opt}.c"),
+            *unchecked(opt, at_least(OUT.c, ROWS), lines[0], f"{_FOLDER}/{opt}.c"),
             *unchecked(function, TRUE, lines[1], f"{_FOLDER}/{function}.c"),
         ),
         sizes=sizes,
@@ -50,8 +43,8 @@ def dense(entry: str, function: str, lines: tuple[Lines, Lines], sizes: tuple[Sc
     )
 
 
-_BY_2 = all_of(equal(IN_C % 2, 0), equal(OUT_C % 2, 0))
-_EVEN_SIDE = equal(OUT_W % 2, 0)
+_BY_2 = all_of(equal(IN.c % 2, 0), equal(OUT.c % 2, 0))
+_EVEN_SIDE = equal(OUT.w % 2, 0)
 _SQUARE_LIMITS = one_for_both("arm_convolve_HWC_q15_basic")
 _ELSE = "arm_convolve_HWC_q15_fast_nonsquare takes even numbers of channels alone"
 
@@ -71,7 +64,7 @@ CONVOLVE_Q15_ROUTE = Wrapper(
 )
 """Fast and basic; planes that are not square have only the fast one."""
 
-_BY_4_AND_2 = all_of(equal(IN_C % 4, 0), equal(OUT_C % 2, 0))
+_BY_4_AND_2 = all_of(equal(IN.c % 4, 0), equal(OUT.c % 2, 0))
 _POINT = all_of(_BY_4_AND_2, FILTER_1X1, NO_PADDING, UNIT_STRIDE)
 
 CONVOLVE_Q7_ROUTE = Wrapper(
@@ -79,7 +72,7 @@ CONVOLVE_Q7_ROUTE = Wrapper(
     function="arm_convolve_HWC_q7_basic_nonsquare",
     branches=(
         *checked("arm_convolve_1x1_HWC_q7_fast_nonsquare", _POINT, (117, 117, 117, 117), (191, 192, 190, 190)),
-        *checked("arm_convolve_HWC_q7_RGB", all_of(equal(IN_C, 3), SQUARE), (106, 106, 109, 109), (235, 235, 237, 238)),
+        *checked("arm_convolve_HWC_q7_RGB", all_of(equal(IN.c, 3), SQUARE), (106, 106, 109, 109), (235, 235, 237, 238)),
         *checked("arm_convolve_HWC_q7_fast", all_of(_BY_4_AND_2, SQUARE), (122, 122, 121, 121), (363, 363, 337, 337)),
         *checked("arm_convolve_HWC_q7_fast_nonsquare", _BY_4_AND_2, (109, 109, 109, 109), (335, 335, 334, 334)),
         *unchecked("arm_convolve_HWC_q7_basic", SQUARE, (74, 74, 74, 74)),

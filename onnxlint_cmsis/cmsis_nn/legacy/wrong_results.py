@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.arguments import (
-    FILTER_H,
-    FILTER_W,
-    IN_C,
-    IN_H,
-    IN_N,
-    IN_W,
-    OUT_H,
-    OUT_W,
-    PAD_AFTER_H,
-    PAD_AFTER_W,
-    PAD_H,
-    PAD_W,
-    STRIDE_H,
-    STRIDE_W,
-    TAPS,
-)
+from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, PAD_AFTER, STRIDE, TAPS
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, at_least, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LegacyBuild, Lines
@@ -42,14 +26,14 @@ LARGEST_U16 = 0xFFFF
 _INDEX = 128
 """Smallest index that a signed char does not hold."""
 _BASIC = "The basic function looks at each element of the input."
-_MIDDLE_H, _MIDDLE_W = greater(OUT_H, 2 * PAD_H), greater(OUT_W, 2 * PAD_W)
+_MIDDLE_H, _MIDDLE_W = greater(OUT.h, 2 * PAD.h), greater(OUT.w, 2 * PAD.w)
 
 _PADDING_AFTER = UncheckedFault(
     "padding-after",
     "wrong-result",
     any_of(
-        all_of(_MIDDLE_H, greater(PAD_AFTER_H, STRIDE_H * PAD_H)),
-        all_of(_MIDDLE_H, _MIDDLE_W, greater(PAD_AFTER_W, STRIDE_W * PAD_W)),
+        all_of(_MIDDLE_H, greater(PAD_AFTER.h, STRIDE.h * PAD.h)),
+        all_of(_MIDDLE_H, _MIDDLE_W, greater(PAD_AFTER.w, STRIDE.w * PAD.w)),
     ),
     "reads past its input where there is more padding behind than in front",
     "The function has one padding for both sides of an axis, and its code for DSP looks for padding behind only in the "
@@ -60,14 +44,14 @@ _PADDING_AFTER = UncheckedFault(
 _PADDING_BEYOND_OUTPUT = UncheckedFault(
     "padding-beyond-output",
     "overrun",
-    any_of(greater(PAD_H, OUT_H), all_of(_MIDDLE_H, greater(PAD_W, OUT_W))),
+    any_of(greater(PAD.h, OUT.h), all_of(_MIDDLE_H, greater(PAD.w, OUT.w))),
     "writes more rows or columns than the output has",
     "Its code for DSP writes `padding` rows at the top and `padding` columns on the left, however few the output has.",
     _BASIC,
 )
 
 _ANY_PADDING_AFTER = _PADDING_AFTER._replace(
-    when=any_of(greater(PAD_AFTER_H, 0), greater(PAD_AFTER_W, 0)),
+    when=any_of(greater(PAD_AFTER.h, 0), greater(PAD_AFTER.w, 0)),
     brief="reads past its input where there is padding behind",
     what="Its code for DSP never compares a place with the size of the input.",
 )
@@ -75,14 +59,14 @@ _ANY_PADDING_AFTER = _PADDING_AFTER._replace(
 _ODD_OUTPUT = UncheckedFault(
     "odd-output",
     "overrun",
-    unequal(OUT_W % 2, 0),
+    unequal(OUT.w % 2, 0),
     "leaves out the last column of an odd output and runs past its buffer",
     "Its code for DSP computes two columns at a time and leaves the last one of a row in the buffer, which grows with "
     "every row.",
     f"The basic function takes any square output. Another input size, so that the output is even, {RETRAIN}.",
 )
 
-_OVERTAKEN = all_of(greater(PAD_W, 0), at_least(PAD_W, STRIDE_W), greater(OUT_W, 1))
+_OVERTAKEN = all_of(greater(PAD.w, 0), at_least(PAD.w, STRIDE.w), greater(OUT.w, 1))
 
 _IN_PLACE = UncheckedFault(
     "in-place",
@@ -102,13 +86,13 @@ def _beyond(size: Term, out: Term, taps: Term, stride: Term, pad: Term) -> Condi
 
 # The average is written after its window is read: a first window of one column does not change that column.
 _AVERAGED_IN_PLACE = _IN_PLACE._replace(
-    when=all_of(_OVERTAKEN, any_of(greater(PAD_W, STRIDE_W), equal(STRIDE_W, 1), greater(FILTER_W, PAD_W + 1)))
+    when=all_of(_OVERTAKEN, any_of(greater(PAD.w, STRIDE.w), equal(STRIDE.w, 1), greater(FILTER.w, PAD.w + 1)))
 )
 
 _LARGE_PLANE = UncheckedFault(
     "8-bit-index",
     "wrong-result",
-    any_of(_beyond(IN_H, OUT_H, FILTER_H, STRIDE_H, PAD_H), _beyond(IN_W, OUT_W, FILTER_W, STRIDE_W, PAD_W)),
+    any_of(_beyond(IN.h, OUT.h, FILTER.h, STRIDE.h, PAD.h), _beyond(IN.w, OUT.w, FILTER.w, STRIDE.w, PAD.w)),
     "takes rows and columns from the 129th on for padding",
     "Its scalar code keeps the row and the column of the input in a signed char.",
     "CMSIS 5 5.8.0 keeps them in an int.",
@@ -117,7 +101,7 @@ _LARGE_PLANE = UncheckedFault(
 _MANY_ELEMENTS = UncheckedFault(
     "16-bit-size",
     "too-large",
-    greater(IN_N * IN_H * IN_W * IN_C, LARGEST_U16),
+    greater(IN.n * IN.h * IN.w * IN.c, LARGEST_U16),
     "takes the number of elements as 16 bits",
     "The argument `size` is a uint16_t: of more than 65,535 elements the rest stays as it is.",
     "Call it for parts of at most 65,535 elements.",
@@ -126,7 +110,7 @@ _MANY_ELEMENTS = UncheckedFault(
 _UNALIGNED = UncheckedFault(
     "unaligned-store",
     "wrong-result",
-    all_of(unequal(IN_C % 2, 0), at_least(IN_C, 4), greater(TAPS * (OUT_H * OUT_W), 1)),
+    all_of(unequal(IN.c % 2, 0), at_least(IN.c, 4), greater(TAPS * (OUT.h * OUT.w), 1)),
     "stops with a fault where gcc joins two stores",
     "In 5.6.0 arm_q7_to_q15_no_shift writes two words one after the other through a pointer that an odd number of "
     "channels leaves unaligned; gcc makes one STRD of them, which has to be aligned.",
@@ -136,7 +120,7 @@ _UNALIGNED = UncheckedFault(
 _OTHER_CLASS = UncheckedFault(
     "8-bit-difference",
     "wrong-result",
-    at_least(IN_C, 4),
+    at_least(IN.c, 4),
     "gives a score far below the largest one as much as that one",
     "Its code for DSP takes differences of scores in 8 bits: of each four scores one that is 123 or more below the "
     "largest one gets 127, as that one does.",
@@ -146,7 +130,7 @@ _OTHER_CLASS = UncheckedFault(
 _DOUBLED = UncheckedFault(
     "doubled",
     "wrong-result",
-    at_least(IN_C, 2),
+    at_least(IN.c, 2),
     "gives twice the numbers, as far as 127 allows",
     "The largest score counts half in the sum, as its power of 2 is cut off to 7 bits, and the results are scaled for "
     "8 bits. The order of the classes stays.",
