@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from firmware_check.build import Bench, Image
 from firmware_check.compilers import label_of
 from firmware_check.errors import FirmwareError, TooLargeError
 from firmware_check.execution import execute
-from firmware_check.float_arithmetic import float_output
+from firmware_check.float_arithmetic import FloatOutput, float_output
 from firmware_check.groups import groups_of, halves
 from firmware_check.judging import CURVE_ERROR, damage_of, judge
 from firmware_check.memory import Memory, memory_of, merged
 from firmware_check.onnx_answers import Arrays, input_ranges
 from firmware_check.opening import OpenedModel
-from firmware_check.program import side_by_side
+from firmware_check.program import Program, Step, Value, side_by_side
 from firmware_check.progress import Progress
 from firmware_check.reading.left_out import advice_on
 from firmware_check.reference import UNDEFINED, softmax_output
@@ -31,18 +31,11 @@ from firmware_check.verdict import (
     compare,
     compare_floats,
 )
-from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.formats.format import format_of
 from onnxlint_cmsis.ground.types import Function, Target
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime, runtime_for
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
-
-    from firmware_check.float_arithmetic import FloatOutput
-    from firmware_check.program import Program, Step, Value
-    from onnxlint_cmsis.cmsis_nn.library import Route
 
 
 def inputs_of(model: OpenedModel, seed: int, count: int) -> list[Arrays]:

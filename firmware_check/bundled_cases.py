@@ -10,15 +10,13 @@ import numpy as np
 
 from firmware_check.errors import FirmwareError
 from firmware_check.executorch_results import KINDS
-from firmware_check.program import Program
+from firmware_check.program import Elements, Program
 from firmware_check.verdict import compare, compare_floats
 from onnxlint_cmsis.formats.pte.names import BACKEND
-from onnxlint_cmsis.formats.pte.program_records import BundledTensor, PteTensor
+from onnxlint_cmsis.formats.pte.program_records import BundledCase, BundledTensor, Method, PteTensor
 
 if TYPE_CHECKING:
-    from firmware_check.program import Elements
     from onnxlint_cmsis.formats.pte.calls import ProgramCall
-    from onnxlint_cmsis.formats.pte.program_records import BundledCase, Method
     from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
     from onnxlint_cmsis.ground.types import KernelCall
 

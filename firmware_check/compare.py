@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firmware_check.errors import FirmwareError
-from firmware_check.verdict import Disagreement, compare
+from firmware_check.verdict import Differences, Disagreement, LayerVerdict, compare
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from firmware_check.onnx_answers import Arrays
     from firmware_check.opening import OpenedModel
     from firmware_check.target_check import TargetCheck
-    from firmware_check.verdict import Differences, LayerVerdict
 
 
 LayerKey = tuple[str, bool, int]

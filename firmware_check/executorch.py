@@ -27,7 +27,7 @@ from firmware_check.program import (
 )
 from firmware_check.reading.constants import refuse_out_of_range
 from firmware_check.reading.unreadable import Unsupported
-from onnxlint_cmsis.ground.types import Isa, Target
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
 from onnxlint_cmsis.runtimes.executorch.plan import handed_over
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from firmware_check.library import Library
     from firmware_check.onnx_answers import Arrays
     from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
-    from onnxlint_cmsis.ground.types import KernelCall
 
 
 SUMS_HOLD_BIAS = "7.0.0"

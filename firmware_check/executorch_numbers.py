@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from firmware_check.program import Array
+from firmware_check.program import Array, Elements
 from firmware_check.quantized_constants import ADD_LEFT_SHIFT, AddConstants, SoftmaxConstants
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.formats.pte.program_records import PteTensor
-from onnxlint_cmsis.ground.types import Dims, Pair
+from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.model.fixed_point import Multiplier
 from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR
 
 if TYPE_CHECKING:
-    from firmware_check.program import Elements
     from onnxlint_cmsis.formats.pte.calls import ProgramCall
     from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
-    from onnxlint_cmsis.ground.types import KernelCall
 
 
 class LayerCall(NamedTuple):

@@ -23,13 +23,12 @@ from firmware_check.executorch_numbers import (
     transpose_numbers,
     weighted_numbers,
 )
-from firmware_check.program import Step
+from firmware_check.program import Elements, Step
 from firmware_check.quantized_constants import ADD_LEFT_SHIFT, AddConstants
 from firmware_check.reference import softmax_output
 from onnxlint_cmsis.model.fixed_point import Multiplier, requantize
 
 if TYPE_CHECKING:
-    from firmware_check.program import Elements
     from onnxlint_cmsis.ground.types import KernelCall
 
 

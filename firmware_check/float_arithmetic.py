@@ -10,7 +10,7 @@ of its table or polynomial. Functions that move or choose numbers give them bit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -19,8 +19,6 @@ from firmware_check.evidence.exact_arithmetic import CallNumbers, summed, window
 from onnxlint_cmsis.ground.types import WEIGHTED, Function
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from firmware_check.program import Elements, FloatNumbers, Step
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from firmware_check.errors import TooLargeError
-from firmware_check.program import side_by_side
+from firmware_check.program import Step, side_by_side
 from firmware_check.room import check_room, constants_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from firmware_check.boards import Board
-    from firmware_check.program import Step
     from onnxlint_cmsis.ground.types import Target
 
 

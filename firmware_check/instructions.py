@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from firmware_check.compilers import GCC, label_of
-from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, measured_compilers
+from onnxlint_cmsis.cmsis_nn.compilers import GCC_12, MeasuredCompiler, measured_compilers
 from onnxlint_cmsis.cmsis_nn.cost_error import ZERO, DocumentedError, documented_error, reference_error
 from onnxlint_cmsis.cmsis_nn.library import copy_range, cost_of_route, instructions_range, reference_range, route
-from onnxlint_cmsis.ground.types import Isa
+from onnxlint_cmsis.ground.types import Isa, KernelCall, Target
 
 if TYPE_CHECKING:
     from firmware_check.build import Bench
     from firmware_check.program import Step
-    from onnxlint_cmsis.cmsis_nn.compilers import MeasuredCompiler
-    from onnxlint_cmsis.ground.types import KernelCall, Target
 
 
 Ends = tuple[int, int]

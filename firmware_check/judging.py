@@ -10,12 +10,12 @@ import numpy as np
 from firmware_check.instructions import DISAGREES, instructions_of
 from firmware_check.other_plans import defects_of_plan, unseen_of_plan
 from firmware_check.predicted_hazards import Trouble, known_defects, unseen
-from firmware_check.verdict import Disagreement, LayerVerdict
+from firmware_check.verdict import ComparedOutputs, Differences, Disagreement, LayerVerdict
 from onnxlint_cmsis.checks.rules import scale_out_of_range
 from onnxlint_cmsis.checks.rules.scale_out_of_range import REGISTER
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
-from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.ground.types import Function, Isa
+from onnxlint_cmsis.cmsis_nn.library import Route, route
+from onnxlint_cmsis.ground.types import Function, Isa, Target
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE, softmax_wide_steps
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from firmware_check.layer_trace import Observed
     from firmware_check.program import Step
     from firmware_check.run import LayerReport
-    from firmware_check.verdict import ComparedOutputs, Differences
-    from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.runtimes.executorch.plan import Plan
 
 

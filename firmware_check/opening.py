@@ -13,7 +13,7 @@ import onnx
 
 from firmware_check.bias_axes import mended
 from firmware_check.errors import FirmwareError
-from firmware_check.onnx_answers import Reference
+from firmware_check.onnx_answers import LayerReference, Reference
 from firmware_check.operators import refuse_unknown
 from firmware_check.operators_as_pairs import expand, is_operator_format, named_as_given
 from firmware_check.quantize import is_float, quantize
@@ -23,14 +23,12 @@ from onnxlint_cmsis.fixers.proof.inputs import UnfedError, refuse_large
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.format import format_of
-from onnxlint_cmsis.ground.types import FloatCall
+from onnxlint_cmsis.ground.types import FloatCall, Target
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
-    from firmware_check.onnx_answers import LayerReference
     from firmware_check.program import Program
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.ground.types import Target
     from onnxlint_cmsis.model.graph import Graph
 
 

@@ -13,13 +13,12 @@ from onnx import helper, numpy_helper
 
 from firmware_check.reading.builders import OPERATORS
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
-from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements, Program
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.model.roles import Quantized
     from onnxlint_cmsis.operators.record import Operator
 
 

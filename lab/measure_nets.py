@@ -20,11 +20,10 @@ from firmware_check.build import Bench
 from firmware_check.counted_nets import RELEASE, CountedLayer, read_layers, write_layers
 from firmware_check.errors import FirmwareError
 from firmware_check.instructions import work_of
-from firmware_check.library import open_library
+from firmware_check.library import Library, open_library
 from firmware_check.opening import OpenedModel, Options, open_model
 
 if TYPE_CHECKING:
-    from firmware_check.library import Library
     from firmware_check.onnx_answers import Arrays
     from firmware_check.verdict import LayerVerdict
 

@@ -29,11 +29,10 @@ from firmware_check.legacy.legacy_call import WITHOUT_WEIGHTS, legacy_step, step
 from firmware_check.legacy.score_calls import SOFTMAX_BIAS, activation_step, row_step, softmax, softmax_step
 from firmware_check.options import board_named
 from onnxlint_cmsis.cmsis_nn.library import route
-from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.ground.types import KernelCall, Target
 
 if TYPE_CHECKING:
     from firmware_check.program import Elements
-    from onnxlint_cmsis.ground.types import Target
 
 CPUS = ("cortex-m3", "cortex-m4")
 TOGETHER = 60

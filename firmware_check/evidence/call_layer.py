@@ -9,16 +9,14 @@ import numpy as np
 
 from firmware_check.evidence.exact_arithmetic import CallNumbers, computed
 from firmware_check.float_arithmetic import FloatOutput
-from firmware_check.program import Array, Quantization, Step, Value
+from firmware_check.program import Array, Elements, Quantization, Step, Value
 from firmware_check.quantized_constants import packed
 from firmware_check.reading.forms import FORMS
-from onnxlint_cmsis.ground.types import Dims
+from onnxlint_cmsis.ground.types import Dims, KernelCall
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
-    from firmware_check.program import Elements
-    from onnxlint_cmsis.ground.types import KernelCall
 
 
 _INPUT_ZERO, _OUTPUT_ZERO = 7, -5

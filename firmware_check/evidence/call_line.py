@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from onnxlint_cmsis.ground.types import Dims
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import FloatCall, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall, Pair
 
 
 def call_text(call: KernelCall) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from firmware_check.errors import FirmwareError, LayerEndedError, RunEndedError, TooLargeError
 from firmware_check.evidence.call_layer import CallStep, call_step
-from firmware_check.execution import execute
+from firmware_check.execution import Executed, execute
 from firmware_check.float_arithmetic import FloatOutput
 from firmware_check.groups import groups_of
 from firmware_check.judging import damage_of, dispatch_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from firmware_check.build import Bench
-    from firmware_check.execution import Executed
     from firmware_check.layer_trace import Observed
     from onnxlint_cmsis.ground.types import KernelCall
 

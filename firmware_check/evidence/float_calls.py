@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall, Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Twins(NamedTuple):

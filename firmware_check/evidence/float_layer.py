@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firmware_check.evidence.call_layer import CallStep
 from firmware_check.evidence.float_calls import Data
 from firmware_check.float_arithmetic import FloatOutput, float_output
-from firmware_check.program import FLOAT_NUMBERS, Array, FloatOperands, Step, Value
+from firmware_check.program import FLOAT_NUMBERS, Array, Elements, FloatNumbers, FloatOperands, Step, Value
 from firmware_check.reading.float_numbers import held, weight_arrays
 from onnxlint_cmsis.cmsis_nn.tables import wrapper_of
 from onnxlint_cmsis.ground.types import KernelCall
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from firmware_check.program import Elements, FloatNumbers
-
 
 _BEHIND = 64
 """Elements behind each operand: large numbers, so that a kernel that reads on is seen."""

@@ -11,22 +11,20 @@ from firmware_check.errors import FirmwareError
 from firmware_check.evidence.both_apis import step_of
 from firmware_check.evidence.call_layer import WITHOUT_BUFFER, CallStep, without_buffer
 from firmware_check.evidence.call_line import call_text
-from firmware_check.evidence.call_runs import run_steps
+from firmware_check.evidence.call_runs import CallRun, run_steps
 from firmware_check.evidence.float_calls import LARGE, TWINS
 from firmware_check.evidence.float_layer import float_step
 from firmware_check.evidence.smallest_calls import TRIES, Routed, Side, hazards_on, routed, sides, witnesses
 from firmware_check.legacy.score_calls import score_steps
 from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen
 from onnxlint_cmsis.cmsis_nn.families import FLOAT
-from onnxlint_cmsis.cmsis_nn.hazard import INEXACT
+from onnxlint_cmsis.cmsis_nn.hazard import INEXACT, Hazard
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.tables import hazards
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from firmware_check.evidence.call_runs import CallRun
-    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
     from onnxlint_cmsis.ground.types import Target
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,14 +10,9 @@ from firmware_check.evidence.call_layer import CallStep, value_of, weights_shape
 from firmware_check.legacy.arguments import arguments
 from firmware_check.legacy.arithmetic import QNumbers, q_computed
 from firmware_check.legacy.cmsis_5 import interleaved
-from firmware_check.program import Array, Step
+from firmware_check.program import Array, Elements, Step
 from onnxlint_cmsis.cmsis_nn.library import route, runs_dsp_body
-from onnxlint_cmsis.ground.types import KernelCall
-
-if TYPE_CHECKING:
-    from firmware_check.program import Elements
-    from onnxlint_cmsis.ground.types import Target
-
+from onnxlint_cmsis.ground.types import KernelCall, Target
 
 _SPREAD = {8: 45.0, 16: 9000.0}
 """Bits to the standard deviation of outputs, in steps: they use most of the range, and few saturate."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from firmware_check.evidence.call_layer import CallStep, value_of
 from firmware_check.float_arithmetic import FloatOutput
-from firmware_check.program import Array, Step
+from firmware_check.program import Array, Elements, Step
 from onnxlint_cmsis.ground.types import Dims, KernelCall
-
-if TYPE_CHECKING:
-    from firmware_check.program import Elements
 
 SOFTMAX_BIAS = {8: 1.5, 16: 3.0}
 """Steps that shifts in place of divisions leave a softmax off, by the bits of its numbers."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from firmware_check.program import Value
 from firmware_check.reading.results import result_of
-from firmware_check.reading.state import copy_step
+from firmware_check.reading.state import Workspace, copy_step
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.memory_order import Places, strides_of
 from onnxlint_cmsis.operators.resizing import EXPAND
 from onnxlint_cmsis.operators.slicing import SLICE
 
 if TYPE_CHECKING:
-    from firmware_check.reading.state import Workspace
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node
 

@@ -14,12 +14,11 @@ from firmware_check.reading.results import clip_limits
 from firmware_check.reading.unreadable import Unsupported
 from firmware_check.reading.weighted import layer_of
 from onnxlint_cmsis.formats.names import canonical
-from onnxlint_cmsis.ground.types import Function
+from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded, with_epilogue
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_check.program import Array, Elements, Step
+from firmware_check.program import Array, Elements, Quantization, Step
 from firmware_check.reading.results import LayerResult, result_of
 from firmware_check.reading.unreadable import Unsupported
 
 if TYPE_CHECKING:
-    from firmware_check.program import Quantization
     from firmware_check.reading.state import Workspace
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node

@@ -12,7 +12,7 @@ from firmware_check.quantized_constants import ADD_LEFT_SHIFT, add_constants
 from firmware_check.reading.copies import expanded
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.results import like, result_of
-from firmware_check.reading.state import on_device
+from firmware_check.reading.state import Workspace, on_device
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.lower.dims import is_image
@@ -21,7 +21,6 @@ from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 
 if TYPE_CHECKING:
-    from firmware_check.reading.state import Workspace
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node
 

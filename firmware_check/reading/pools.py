@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from firmware_check import reference
-from firmware_check.program import Array, Step, Value
+from firmware_check.program import Array, Quantization, Step, Value
 from firmware_check.quantized_constants import softmax_constants
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.results import like, result_of
@@ -23,7 +23,6 @@ from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
 
 if TYPE_CHECKING:
-    from firmware_check.program import Quantization
     from firmware_check.reading.state import Workspace
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Node

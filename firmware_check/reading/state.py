@@ -11,12 +11,11 @@ from firmware_check.reading.forms import formed
 from firmware_check.reading.stored_numbers import StoredNumbers
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.lower.dims import is_image
-from onnxlint_cmsis.lower.memory_order import channels_last, lies_in, moved_places, reshaped, row_major
+from onnxlint_cmsis.lower.memory_order import Places, channels_last, lies_in, moved_places, reshaped, row_major
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
 
 if TYPE_CHECKING:
     from firmware_check.library import Library
-    from onnxlint_cmsis.lower.memory_order import Places
     from onnxlint_cmsis.lower.quantization import AffineQuantization
     from onnxlint_cmsis.model.graph import Graph, Node
 

@@ -14,7 +14,7 @@ from firmware_check.reports.text import (
     said_of,
     sizes_of,
 )
-from firmware_check.target_check import added_up
+from firmware_check.target_check import Failure, TargetCheck, added_up
 from onnxlint_cmsis.output.plain import markdown
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from firmware_check.compare import Comparison, LayerPair
     from firmware_check.library import Library
-    from firmware_check.target_check import Failure, TargetCheck
 
 
 def check_report(check: TargetCheck) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from firmware_check.instructions import Instructions, told
-from firmware_check.target_check import added_up
+from firmware_check.target_check import TargetCheck, added_up
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.ground.words import and_more
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from firmware_check.compare import Comparison
     from firmware_check.library import Library
     from firmware_check.link_map import Bytes
-    from firmware_check.target_check import TargetCheck
     from firmware_check.verdict import Differences, LayerVerdict
 
 

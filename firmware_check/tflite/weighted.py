@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from firmware_check.program import Array, Quantization, Value
+from firmware_check.program import Array, Elements, Quantization, Value
 from firmware_check.reading.unreadable import Unsupported
 from firmware_check.reading.weighted import BIAS
 from firmware_check.tflite.operator import TfliteLayer
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.model.fixed_point import Multiplier, quantize_multiplier
 from onnxlint_cmsis.runtimes.tflm.dense import INT32_BIAS
-
-if TYPE_CHECKING:
-    from firmware_check.program import Elements
 
 
 def convolution(layer: TfliteLayer) -> None:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot, factor_scales
+from onnxlint_cmsis.analysis.constants import FLOAT, BiasSlot, FactorScales, bias_slot, factor_scales
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.views import real_attribute
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.constants import BiasSlot, FactorScales
     from onnxlint_cmsis.analysis.lane_view import LaneView
     from onnxlint_cmsis.analysis.weighted import Weighted
     from onnxlint_cmsis.model.graph import Graph

@@ -11,13 +11,13 @@ from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.analysis.executions import Converted, Direct
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.cmsis_nn.releases import said_of
-from onnxlint_cmsis.formats.format import file_of, format_of, part
+from onnxlint_cmsis.formats.format import Format, LoadedFile, file_of, format_of, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.decision import UNDECIDED, Decision
 from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.loop_turns import turns_at, turns_of
-from onnxlint_cmsis.lower.lowered import Lowered
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.on_release import on_release
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import Work, work_of
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.formats.format import Format, LoadedFile
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.execution import Execution

@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.certificate_data import Certificate, CertifiedTenso
 from onnxlint_cmsis.analysis.lane_numbers import digest
 from onnxlint_cmsis.analysis.lane_values import Lanes
 from onnxlint_cmsis.operators.integers import quantized_multiplier
-from onnxlint_cmsis.operators.scaled_numbers import Fixed
+from onnxlint_cmsis.operators.scaled_numbers import Fixed, Quantization
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lane_model import Model
     from onnxlint_cmsis.analysis.lane_numbers import Ids, Numbers
     from onnxlint_cmsis.analysis.verification import Verification
-    from onnxlint_cmsis.operators.scaled_numbers import Quantization
 
 
 def certificate(known: Verification, old: bytes, new: bytes) -> Certificate | None:

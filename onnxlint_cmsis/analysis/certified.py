@@ -8,7 +8,7 @@ from onnxlint_cmsis.analysis.certificates import certificate
 from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS
 from onnxlint_cmsis.analysis.lane_values import DAMAGED
 from onnxlint_cmsis.analysis.unequal import reason
-from onnxlint_cmsis.analysis.verification import compare_lanes
+from onnxlint_cmsis.analysis.verification import Verification, compare_lanes
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
@@ -16,7 +16,6 @@ from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.certificate_data import Certificate
-    from onnxlint_cmsis.analysis.verification import Verification
     from onnxlint_cmsis.formats.format import LoadedFile
 
 

@@ -10,14 +10,12 @@ from onnxlint_cmsis.analysis.new_lanes import lock_new_lanes
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.analysis.walk import walk
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.model.axes import Resolver, leaves
-from onnxlint_cmsis.model.variables import MAX_LANES, Lock, find, leaves_of
+from onnxlint_cmsis.model.axes import Axis, Resolver, leaves
+from onnxlint_cmsis.model.variables import MAX_LANES, Dimension, Lock, find, leaves_of
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.context import Context, Naming
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.model.variables import Dimension
 
 
 Layers = dict[int, dict[int, None]]

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_view import covers
+from onnxlint_cmsis.analysis.lane_view import LaneView, covers
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.interval_axes import anywhere, fits
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.moves import moved_input, passage
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_view import LaneView
     from onnxlint_cmsis.analysis.weighted import Weighted
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Mask

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.axes import AxisForm, axis_text, leaves
+from onnxlint_cmsis.model.axes import Axis, AxisForm, axis_text, leaves
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Freedom
-    from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.variables import Lock
 
 

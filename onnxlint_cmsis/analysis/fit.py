@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.activations import activations
-from onnxlint_cmsis.analysis.arena_plan import plan_arena
+from onnxlint_cmsis.analysis.arena_plan import ArenaUses, plan_arena
 from onnxlint_cmsis.analysis.memory_needs import UNKNOWN_RAM, DeviceFit, FlashNeed, RamNeed
 from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.analysis.remedies import best_remedy
@@ -17,7 +17,6 @@ from onnxlint_cmsis.runtimes.execution import FileExecution
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.arena_plan import ArenaUses
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
 

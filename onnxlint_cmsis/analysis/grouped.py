@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import rounded
-from onnxlint_cmsis.ground.findings import PROMISES
+from onnxlint_cmsis.ground.findings import PROMISES, Finding
 from onnxlint_cmsis.ground.words import and_more
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
-
 
 SHOWN = 2
 """Other places that a message names."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.ground.findings import OPEN, Effect
+from onnxlint_cmsis.ground.findings import OPEN, Effect, Finding
 from onnxlint_cmsis.lower.find_quantization import quantized_model
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import share_of_work
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.memory_needs import DeviceFit
     from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Target
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.weighted import sums
+from onnxlint_cmsis.analysis.weighted import Weighted, sums
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.element_ranges import EXACT_INT, as_stored, is_whole, range_of, settled
 from onnxlint_cmsis.model.interval_axes import lay, ranked
@@ -19,7 +19,6 @@ from onnxlint_cmsis.operators.views import LayerSum, ValueView
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.analysis.weighted import Weighted
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.model.intervals import Floats, Interval, Mask

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.absorbed import absorbed
+from onnxlint_cmsis.analysis.absorbed import Absorbed, absorbed
 from onnxlint_cmsis.analysis.constants import FLOAT
-from onnxlint_cmsis.analysis.demand import Demand, needed_columns
+from onnxlint_cmsis.analysis.demand import Demand, Masks, needed_columns
 from onnxlint_cmsis.analysis.known_lanes import fill_in
 from onnxlint_cmsis.analysis.lane_view import LaneView
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.model.axes import Axis, leaves
 from onnxlint_cmsis.model.axis_lanes import any_lane, indices_of
 from onnxlint_cmsis.model.interval_axes import MAX_ELEMENTS, along, anywhere
 from onnxlint_cmsis.model.variables import MAX_LANES
@@ -24,11 +24,8 @@ from onnxlint_cmsis.model.variables import MAX_LANES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.analysis.absorbed import Absorbed
-    from onnxlint_cmsis.analysis.demand import Masks
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.analysis.weighted import Weighted
-    from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.model.intervals import Mask
 

@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.weighted import LaneWeights, Taps, Weighted
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.sums import sums_of
 from onnxlint_cmsis.model.interval_axes import MAX_ELEMENTS
-from onnxlint_cmsis.model.roles import Form, Sums
+from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.window_attributes import padded
 from onnxlint_cmsis.operators.scale_values import parameter
 from onnxlint_cmsis.operators.views import real_attribute
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lane_view import LaneView
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Floats, Interval, Mask
-    from onnxlint_cmsis.model.roles import Roles
 
 
 def lane_weights(view: LaneView, node: Node, position: int, channels: int) -> LaneWeights | None:

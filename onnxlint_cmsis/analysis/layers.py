@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.layer_times import time_of_copy, time_of_layer
-from onnxlint_cmsis.analysis.q_formats import ModelFormats
+from onnxlint_cmsis.analysis.q_formats import LayerFormat, ModelFormats
 from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.ground.types import Freedom, Size, Target
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.dims import NO_DIMS, dims_of
-from onnxlint_cmsis.lower.layout_copies import MAY_GO
+from onnxlint_cmsis.lower.layout_copies import MAY_GO, LayoutCopy
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.operators.shaping import TRANSPOSE
@@ -20,13 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.q_formats import LayerFormat
     from onnxlint_cmsis.analysis.real_ranges import Measured
-    from onnxlint_cmsis.ground.types import Size, Target
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.lower.layout_copies import LayoutCopy
     from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.outcome import Outcome
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.interpretation import FileOperator, OperatorRow

@@ -77,7 +77,7 @@ def measured_model(reports: Sequence[LayerReport], profile: Profile) -> Measured
     if not profile.events:
         return MeasuredModel(profile, (), 1, ("It has totals alone: print LogCsv for single layers.",))
     runs, left = divmod(len(profile.events), max(1, len(reports)))
-    fault = "" if runs and not left else _count_fault(len(profile.events), len(reports))
+    fault = "" if runs and not left else f"It has {len(profile.events)} events, and the model {len(reports)} operators"
     fault = fault or _name_fault(reports, profile.events)
     if fault:
         return MeasuredModel(profile, (), 0, (f"{fault}: it is the log of another model.",))
@@ -94,10 +94,6 @@ def measured_model(reports: Sequence[LayerReport], profile: Profile) -> Measured
     )
     remarks = (*_cause(reports, ratios, profile.unit), *_off(reports, ratios))
     return MeasuredModel(profile, layers, runs, remarks)
-
-
-def _count_fault(events: int, layers: int) -> str:
-    return f"It has {events} events, and the model {layers} operators"
 
 
 def _name_fault(reports: Sequence[LayerReport], events: Sequence[ProfileEvent]) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, plan_arena
+from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, ArenaUses, plan_arena
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.arena_plan import ArenaUses
     from onnxlint_cmsis.model.graph import Graph
 
 

@@ -13,16 +13,14 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.sums import sums_of
 from onnxlint_cmsis.model.element_ranges import range_of
 from onnxlint_cmsis.model.interval_axes import level, ranked
-from onnxlint_cmsis.model.intervals import Fault, between, exactly, hull, point
-from onnxlint_cmsis.model.roles import Sums
+from onnxlint_cmsis.model.intervals import Fault, Interval, between, exactly, hull, point
+from onnxlint_cmsis.model.roles import Roles, Sums
 from onnxlint_cmsis.model.variables import Dimension, leaves_of
 from onnxlint_cmsis.operators.views import LayerSum, ValueView
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Constant, Node
-    from onnxlint_cmsis.model.intervals import Interval
-    from onnxlint_cmsis.model.roles import Roles
     from onnxlint_cmsis.model.tensors import Axes
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from onnxlint_cmsis.analysis.arena_plan import buffer_lifetimes, buffer_owners
+from onnxlint_cmsis.analysis.arena_plan import ArenaUses, buffer_lifetimes, buffer_owners
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.arena_plan import ArenaUses
 
 
 class Peak(NamedTuple):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.findings import UNSAFELY
+from onnxlint_cmsis.ground.findings import UNSAFELY, Finding, PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.fix_results import FixResult
     from onnxlint_cmsis.analysis.verdict import TargetVerdict
-    from onnxlint_cmsis.ground.findings import Finding, PythonPlace
     from onnxlint_cmsis.ground.types import Level
     from onnxlint_cmsis.timing.predicted_time import PredictedTime
 

@@ -9,12 +9,11 @@ from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, buffer_life
 from onnxlint_cmsis.analysis.fit import FLASH_BESIDE
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, FlashNeed, RamNeed
 from onnxlint_cmsis.analysis.peak import peak_of
-from onnxlint_cmsis.analysis.remedies import best_remedy
+from onnxlint_cmsis.analysis.remedies import Remedy, best_remedy
 from onnxlint_cmsis.ground.findings import Location
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import Dimensions
-    from onnxlint_cmsis.analysis.remedies import Remedy
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
     from onnxlint_cmsis.ground.types import MemoryRoom, Target
     from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout

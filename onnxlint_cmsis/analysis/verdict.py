@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Target
 
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
+from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.lower.work import percent
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.verdict import TargetVerdict
-
 
 FAMILY = "cortex-"
 """Stands before the first CPU of a line alone."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.dimensions import DimensionClass
-from onnxlint_cmsis.ground.findings import Location, Resize, Statement
+from onnxlint_cmsis.ground.findings import Finding, Location, Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.ground.words import and_more, quoted
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
-
 
 SHOWN = 3
 """Layers that a message names."""

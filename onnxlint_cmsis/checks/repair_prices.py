@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.checks.class_facts import brief_price, price_text, saved_facts
+from onnxlint_cmsis.checks.class_facts import ClassFact, brief_price, price_text, saved_facts
 from onnxlint_cmsis.checks.execution_checks import way_out
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.ground.findings import Finding
 
 

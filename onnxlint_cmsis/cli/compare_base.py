@@ -18,7 +18,7 @@ from onnxlint_cmsis.formats.format import SUFFIXES, file_of, is_c, is_model
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.git_ignored import ignored_by_git
-from onnxlint_cmsis.ground.git_repository import GitError, repository_of
+from onnxlint_cmsis.ground.git_repository import GitError, Repository, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import argparse
 
     from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.ground.git_repository import Repository
     from onnxlint_cmsis.output.growth_limits import GrowthLimit
 
 PATTERNS = tuple(f":(icase)*{suffix}" for suffix in SUFFIXES)

@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.build import Build, LibraryBuild, build_from, read_build
 from onnxlint_cmsis.images.build_changes import CORE, BuildChange, build_changes
-from onnxlint_cmsis.images.facts import facts_of
+from onnxlint_cmsis.images.facts import Fact, facts_of
 from onnxlint_cmsis.images.image import ImageError
 from onnxlint_cmsis.output.comparison import Figure
 from onnxlint_cmsis.output.comparison_text import EXCEEDED, change_text
@@ -20,7 +20,6 @@ from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cli.versions import Version
-    from onnxlint_cmsis.images.facts import Fact
     from onnxlint_cmsis.output.growth_limits import GrowthLimit
 
 VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.format import part
+from onnxlint_cmsis.formats.format import Format, part
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
@@ -13,7 +13,6 @@ from onnxlint_cmsis.model.model_error import ModelError
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.proof.models import ProofRuntime
-    from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import InputShapes
 
 

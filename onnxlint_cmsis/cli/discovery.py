@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.format import C_SUFFIXES, file_of, is_c, is_image, is_model, is_skipped, marked_format
 from onnxlint_cmsis.formats.held import held_model, is_held
@@ -13,9 +13,6 @@ from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"

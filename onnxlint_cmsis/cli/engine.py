@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.analysis.results import FileResult, FileSummary
 from onnxlint_cmsis.cli.fix_promises import (
     Promises,
     SizeFindings,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.memory_needs import DeviceFit
     from onnxlint_cmsis.analysis.real_ranges import Measured
-    from onnxlint_cmsis.analysis.results import FileSummary
     from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings

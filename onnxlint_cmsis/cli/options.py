@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from onnxlint_cmsis.cli.terminal import PROGRAM, columns
 from onnxlint_cmsis.config.file_reading import SettingsLayer, configured_by
 from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration
-from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS
+from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS, Key
 from onnxlint_cmsis.config.kinds import SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.words import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from onnxlint_cmsis.config.keys import Key
-
 
 CHOICES = 40
 """Characters that the values of an option may take in its name."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.cli.discovery import models_of
 from onnxlint_cmsis.cli.measured_log import measured_by
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
-from onnxlint_cmsis.cli.versions import opened
+from onnxlint_cmsis.cli.versions import Version, opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import argparse
 
     from onnxlint_cmsis.analysis.arena_ways import ArenaWay
-    from onnxlint_cmsis.cli.versions import Version
     from onnxlint_cmsis.config.files import Configuration
     from onnxlint_cmsis.output.html.report_input import ReportInput
 

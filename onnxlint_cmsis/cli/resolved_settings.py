@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.config.settings import KEYS
+from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.output.plain import printable, toml_string
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.config.settings import Settings
 
 
 def settings_lines(settings: Settings) -> list[str]:

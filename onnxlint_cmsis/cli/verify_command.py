@@ -13,9 +13,9 @@ from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns
-from onnxlint_cmsis.cli.versions import opened
+from onnxlint_cmsis.cli.versions import Version, opened
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.formats.format import format_of
+from onnxlint_cmsis.formats.format import LoadedFile, format_of
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
@@ -30,8 +30,6 @@ from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.certificate_data import Certificate
-    from onnxlint_cmsis.cli.versions import Version
-    from onnxlint_cmsis.formats.format import LoadedFile
     from onnxlint_cmsis.model.graph import Graph
 
 

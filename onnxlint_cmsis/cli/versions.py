@@ -7,18 +7,14 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.format import file_of, format_of, is_c, is_image, part
 from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL
-from onnxlint_cmsis.ground.git_repository import GitError, repository_of
+from onnxlint_cmsis.ground.git_repository import GitError, Repository, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.git_repository import Repository
 
 
 class Version(NamedTuple):

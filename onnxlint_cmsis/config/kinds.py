@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint_cmsis.config.checked import (
     NotOfKindError,
@@ -41,7 +41,7 @@ from onnxlint_cmsis.config.converted import (
     path,
     runtime_named,
 )
-from onnxlint_cmsis.config.keys import UNLIMITED
+from onnxlint_cmsis.config.keys import UNLIMITED, Key
 from onnxlint_cmsis.config.schemas import (
     BOARDS,
     BOUND,
@@ -63,9 +63,6 @@ from onnxlint_cmsis.config.schemas import (
     TEXTS,
 )
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.config.keys import Key
 
 
 class Written(Enum):

@@ -12,23 +12,19 @@ from onnxlint_cmsis.fixers.input_pads import unlocked
 from onnxlint_cmsis.fixers.model_cost import cost_of, promised
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
-from onnxlint_cmsis.fixers.progress import Progress, until_settled
+from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, until_settled
 from onnxlint_cmsis.fixers.proof.element_map import element_map
-from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Prover
+from onnxlint_cmsis.fixers.proof.prove import BESIDE, INPUTS, Prover, Spot
 from onnxlint_cmsis.fixers.rewriting import rewritten
 from onnxlint_cmsis.fixers.sizing import ClassesError, with_sizes
-from onnxlint_cmsis.fixers.snapshot import resized_step
-from onnxlint_cmsis.fixers.steps import over_budget
+from onnxlint_cmsis.fixers.snapshot import Snapshot, resized_step
+from onnxlint_cmsis.fixers.steps import Reasons, Step, over_budget
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.certificate_data import Certificate
     from onnxlint_cmsis.analysis.proof_results import Proof
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.progress import RewrittenLayer
-    from onnxlint_cmsis.fixers.proof.prove import Spot
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.fixers.steps import Reasons, Step
 
 
 NOT_KNOWN_EQUAL = "its outputs are not known to be equal for every input"

@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.differences import resized_classes
 from onnxlint_cmsis.fixers.planning.plan import PlanStep
 from onnxlint_cmsis.fixers.proof.element_map import element_map
 from onnxlint_cmsis.fixers.snapshot import plan_of, resized_step
-from onnxlint_cmsis.fixers.steps import Padded
+from onnxlint_cmsis.fixers.steps import Padded, Reasons, Step
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import all_leaves
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.proof.prove import Prover
-    from onnxlint_cmsis.fixers.steps import Reasons, Step
     from onnxlint_cmsis.model.graph import Graph
 
 

@@ -20,7 +20,7 @@ from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.prices import risks
 from onnxlint_cmsis.fixers.rewriting import instructions_of
-from onnxlint_cmsis.fixers.snapshot import bytes_of
+from onnxlint_cmsis.fixers.snapshot import Snapshot, bytes_of
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.axes import AxisForm
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.results import TargetSummary
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.progress import RewrittenLayer
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.lower.layer import Layer
 
 

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.edits.onnx_input_pad import InputPad, with_input_pad
 from onnxlint_cmsis.fixers.planning.answers import hazards_along
-from onnxlint_cmsis.fixers.planning.fits.input_pad import MOST_ADDED, paddable_inputs
+from onnxlint_cmsis.fixers.planning.fits.input_pad import MOST_ADDED, PaddableInput, paddable_inputs
 from onnxlint_cmsis.fixers.planning.plan import Plan
-from onnxlint_cmsis.fixers.planning.planning_input import planning_input
-from onnxlint_cmsis.fixers.steps import Padded
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput, planning_input
+from onnxlint_cmsis.fixers.steps import Padded, Step
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.fits.input_pad import PaddableInput
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
     from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.fixers.steps import Step
 
 
 class Unlocked(NamedTuple):

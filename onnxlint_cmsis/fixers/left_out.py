@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fix_results import SkippedClass
 from onnxlint_cmsis.fixers.differences import resized_classes
-from onnxlint_cmsis.fixers.planning.decision import decide, movable_classes
-from onnxlint_cmsis.fixers.planning.model_plan import live_counts
+from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide, movable_classes
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, live_counts
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.rewriting import rewritten
 from onnxlint_cmsis.fixers.snapshot import resized_step
-from onnxlint_cmsis.fixers.steps import Padded, over_budget
+from onnxlint_cmsis.fixers.steps import Padded, Reasons, over_budget
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.attempt import Attempt
-    from onnxlint_cmsis.fixers.planning.decision import SizeDecision
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.steps import Reasons
 
 
 SHOWN = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from onnxlint_cmsis.fixers.steps import Retyped, Rewritten
+from onnxlint_cmsis.fixers.steps import Retyped, Rewritten, Step
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade, RepairRow
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.fixers.steps import Step
 
 
 MAX_ROUNDS = 8

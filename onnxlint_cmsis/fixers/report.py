@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.fix_results import FixResult, Locked, Numbers, Rewrite, SkippedRewrite
+from onnxlint_cmsis.analysis.fix_results import FixResult, Locked, Numbers, Rewrite, SkippedClass, SkippedRewrite
 from onnxlint_cmsis.fixers.differences import (
     class_changes,
     layer_changes,
@@ -21,7 +21,6 @@ from onnxlint_cmsis.fixers.steps import Rewritten
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.fix_results import SkippedClass
     from onnxlint_cmsis.fixers.attempt import Attempt
     from onnxlint_cmsis.fixers.memory.tiled_model import LeastArena
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan

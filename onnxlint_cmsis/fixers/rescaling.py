@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.attempt import prover_of
-from onnxlint_cmsis.fixers.planning.repairable import repairs_for
+from onnxlint_cmsis.fixers.planning.repairable import RepairSite, repairs_for
 from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, step_of_site
 from onnxlint_cmsis.fixers.proof.bounds import Side, most_apart
-from onnxlint_cmsis.fixers.proof.prove import INPUTS
+from onnxlint_cmsis.fixers.proof.prove import INPUTS, Prover
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.value_changes import Affine, Watched
 from onnxlint_cmsis.fixers.retyping import restarted
@@ -22,8 +22,6 @@ from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.proof_results import ValueChange
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
-    from onnxlint_cmsis.fixers.proof.prove import Prover
     from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.quantization import AffineQuantization

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.answers import findings_of, layer_hazards
 from onnxlint_cmsis.fixers.planning.plan import Plan
-from onnxlint_cmsis.fixers.planning.repairable import fewer_risks, repairs_for
+from onnxlint_cmsis.fixers.planning.repairable import RepairSite, fewer_risks, repairs_for
 from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, step_of_site, until_settled
-from onnxlint_cmsis.fixers.steps import Rewritten, over_budget
+from onnxlint_cmsis.fixers.steps import Reasons, Rewritten, over_budget
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.fits.row import RepairMade, RepairRow
     from onnxlint_cmsis.fixers.planning.prices import Price
-    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.fixers.steps import Reasons
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.lower.layer import Layer
 

@@ -7,31 +7,25 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
-from onnxlint_cmsis.fixers.planning.model_plan import kept_lanes
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, kept_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.prices import Prices
-from onnxlint_cmsis.fixers.planning.repairable import needed
+from onnxlint_cmsis.fixers.planning.repairable import RepairSite, needed
 from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
-from onnxlint_cmsis.fixers.repairs.editor import editor_of, repaired_model
-from onnxlint_cmsis.fixers.steps import Resized
+from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes, editor_of, repaired_model
+from onnxlint_cmsis.fixers.steps import Resized, Step
 from onnxlint_cmsis.formats.onnx.tensors import BITS
-from onnxlint_cmsis.ground.types import packed_bytes
+from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import Place
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
-    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.proof.proven import ProvenModel
-    from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes
     from onnxlint_cmsis.fixers.request import FixRequest
-    from onnxlint_cmsis.fixers.steps import Step
-    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.terminal import tell
-from onnxlint_cmsis.fleet.scan_rows import FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from onnxlint_cmsis.fleet.scan_rows import ScanRow
+from onnxlint_cmsis.fleet.scan_rows import FILE, ScanRow
 
 WIDTH = len("RUNS, without CMSIS-NN")
 """Columns of the longest verdict."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from onnxlint_cmsis.fleet.scan_rows import FILE, ScanRow, TargetRow
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MOST = 2**63 - 1
 """Largest number of a column; the sizes of a damaged model may be larger."""

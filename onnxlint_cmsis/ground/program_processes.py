@@ -15,13 +15,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint_cmsis.ground.atomic_write import heeded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def serve(answers: Connection, faults: Connection) -> None:

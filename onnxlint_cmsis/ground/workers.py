@@ -8,17 +8,14 @@ import os
 import re
 import signal
 import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint_cmsis.ground.atomic_write import heeded
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.program_processes import ProgramContext, serve
-
-if TYPE_CHECKING:
-    from collections import deque
-    from collections.abc import Callable, Iterable, Iterator
-
 
 INNERMOST = re.compile(r'\(most recent call first\):\s+File "[^"]*?([^"/\\]+)[/\\](?:capi[/\\])?[^"/\\]*"')
 """A thread's innermost call in faulthandler's text, with its package."""

@@ -6,7 +6,7 @@ import hashlib
 
 from onnxlint_cmsis.formats.embedded import models_within
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.images.image import Image, Symbol
+from onnxlint_cmsis.images.image import Image
 from onnxlint_cmsis.images.mangled import plain_name
 
 MOST_MODELS = 64
@@ -61,7 +61,7 @@ def models_inside(image: Image) -> tuple[InsideModel, ...]:
             if len(inside) == MOST_MODELS:
                 return tuple(inside)
             address = section.address + model.offset
-            symbol = _symbol_of(objects, address) if image.linked else None
+            symbol = next((symbol for symbol in objects if symbol.address == address), None) if image.linked else None
             size = model.size
             if symbol and model.size <= symbol.size < model.size + ALIGNMENT:
                 size = symbol.size  # the file's own last bytes, which nothing in it refers to
@@ -73,8 +73,3 @@ def models_inside(image: Image) -> tuple[InsideModel, ...]:
             where = (address, data, section.name, section.writable, symbol_name)
             inside.append(InsideModel(name + number, model.format.suffix, *where))
     return tuple(inside)
-
-
-def _symbol_of(objects: list[Symbol], address: int) -> Symbol | None:
-    """The object that begins at an address."""
-    return next((symbol for symbol in objects if symbol.address == address), None)

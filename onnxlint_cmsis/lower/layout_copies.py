@@ -6,9 +6,9 @@ images are NHWC, rows of a Reshape or a MatMul are in ONNX's order. Inputs of th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from math import prod
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import operator_of
@@ -16,6 +16,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.memory_order import (
+    Places,
     Stored,
     channels_last,
     lies_in,
@@ -29,12 +30,6 @@ from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.answers import Elements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from onnxlint_cmsis.lower.memory_order import Places
-
 
 IMAGES = (
     *(Function.CONVOLVE, Function.DEPTHWISE, Function.TRANSPOSE_CONV, Function.AVERAGE_POOL, Function.MAX_POOL),

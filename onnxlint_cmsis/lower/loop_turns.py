@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.graph import Body, Graph, Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 LOOPS = ("Loop", "Scan", "WHILE")
 """Operators that run a body again and again."""

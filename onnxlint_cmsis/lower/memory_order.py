@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from dataclasses import Field
-
+from typing import Any, ClassVar, Protocol, TypeVar
 
 Places = list[tuple[int, int]]
 """For each loop from the outermost, how often it runs and how many elements it goes on in the source."""

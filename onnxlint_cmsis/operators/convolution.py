@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
-from onnxlint_cmsis.model.tensors import NotFollowedError
+from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.elementwise_ties import per_channel
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.tensors import Axes
 
 
 IMAGE_RANK = 4

@@ -11,14 +11,12 @@ import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.intervals import Fault, Interval, either, interval_of, within
-from onnxlint_cmsis.operators.curve_functions import fast_gelu, leaky_relu, plain, sigmoid, sigmoid_gate
-from onnxlint_cmsis.operators.views import real_attribute
+from onnxlint_cmsis.operators.curve_functions import Real, fast_gelu, leaky_relu, plain, sigmoid, sigmoid_gate
+from onnxlint_cmsis.operators.views import ValueView, real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Floats
-    from onnxlint_cmsis.operators.curve_functions import Real
-    from onnxlint_cmsis.operators.views import ValueView
 
 
 Ends = Callable[[Interval, "Node"], Interval]

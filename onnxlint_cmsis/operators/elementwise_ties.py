@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.tensors import NotFollowedError
-from onnxlint_cmsis.model.variables import find
+from onnxlint_cmsis.model.variables import Dimension, find
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.variables import Dimension
 
 
 def unary(node: Node, context: Context) -> None:

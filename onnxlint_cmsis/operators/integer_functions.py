@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.fixed_point import away
-from onnxlint_cmsis.operators.integers import NotCoveredError, multipliers, requantized
+from onnxlint_cmsis.operators.integers import NotCoveredError, Steps, multipliers, requantized
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Array
-    from onnxlint_cmsis.operators.integers import Steps
     from onnxlint_cmsis.operators.scaled_numbers import Quantization
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.graph import TFLITE
+from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.windows import places, reach, same_padding, same_places
 from onnxlint_cmsis.operators.integers import MOST_ELEMENTS, NotCoveredError, few
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Array
 
 

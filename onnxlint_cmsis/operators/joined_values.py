@@ -14,12 +14,11 @@ from onnxlint_cmsis.model.intervals import Interval, between, hull, point, withi
 from onnxlint_cmsis.model.regrouping import MAX_CELLS
 from onnxlint_cmsis.operators.pair_functions import maximum, minimum
 from onnxlint_cmsis.operators.scale_values import in_steps_of_result, real_steps, requantized
-from onnxlint_cmsis.operators.views import real_attribute
+from onnxlint_cmsis.operators.views import ValueRule, ValueView, real_attribute
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Floats
-    from onnxlint_cmsis.operators.views import ValueRule, ValueView
 
 
 WHOLE_EXACT = {"float32": 2.0**24, "float64": 2.0**53}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Roles, Stated
-from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.demands import reduction_demand
 from onnxlint_cmsis.operators.mixing_ties import along_axis, arg_extreme, reduce, softmax, top_k
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.norm_values import share_values
-from onnxlint_cmsis.operators.record import OPAQUE, Operator, replace
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule, replace
 from onnxlint_cmsis.operators.summaries import (
+    Summary,
     largest,
     log_total,
     mean,
@@ -24,9 +25,6 @@ from onnxlint_cmsis.operators.summaries import (
 )
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.answers import NotFollowed
-    from onnxlint_cmsis.operators.record import TieRule
-    from onnxlint_cmsis.operators.summaries import Summary
     from onnxlint_cmsis.operators.views import ValueRule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Roles, Stated
-from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.convolution import channel_numbers
 from onnxlint_cmsis.operators.demands import elementwise_demand
 from onnxlint_cmsis.operators.mixing_ties import along_axis, group_normalization, layer_normalization, mean_variance
@@ -16,11 +16,9 @@ from onnxlint_cmsis.operators.norm_values import (
     norm_division,
     plane_normalization,
 )
-from onnxlint_cmsis.operators.record import OPAQUE, Operator, replace
+from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule, replace
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.answers import NotFollowed
-    from onnxlint_cmsis.operators.record import TieRule
     from onnxlint_cmsis.operators.views import ValueRule
 
 

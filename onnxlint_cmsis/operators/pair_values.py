@@ -6,14 +6,12 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.interval_axes import fits, ranked
-from onnxlint_cmsis.model.intervals import either, finite, hull, point
+from onnxlint_cmsis.model.intervals import Interval, either, finite, hull, point
 from onnxlint_cmsis.operators.curve_values import FAST_GELU, bent
-from onnxlint_cmsis.operators.pair_functions import add, divide, divide_whole, multiply
+from onnxlint_cmsis.operators.pair_functions import Pair, add, divide, divide_whole, multiply
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.intervals import Interval
-    from onnxlint_cmsis.operators.pair_functions import Pair
     from onnxlint_cmsis.operators.views import ValueRule, ValueView
 
 

@@ -10,12 +10,11 @@ from onnxlint_cmsis.operators.convolution import image, new_plane
 from onnxlint_cmsis.operators.demands import plane_demand
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import Operator, replace
-from onnxlint_cmsis.operators.summaries import largest, mean, norm, pooled
+from onnxlint_cmsis.operators.summaries import Summary, largest, mean, norm, pooled
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.operators.summaries import Summary
 
 
 def pool(node: Node, context: Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.model.roles import Quantized, Roles
-from onnxlint_cmsis.model.tensors import NotFollowedError
+from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.demands import elementwise_demand
 from onnxlint_cmsis.operators.new_lane import ZEROS
@@ -16,7 +16,6 @@ from onnxlint_cmsis.operators.scale_values import dequantize_values, quantize_va
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.tensors import Axes
 
 
 def quantize(node: Node, context: Context) -> None:

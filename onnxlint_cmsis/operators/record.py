@@ -6,18 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.context import Context, Element
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.operators.answers import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, NotFollowed
-from onnxlint_cmsis.operators.new_lane import NewElement
+from onnxlint_cmsis.operators.answers import CONVERTED, MOVING, NO_DATA, UNCHANGED, Elements, Layout, NotFollowed, Risk
+from onnxlint_cmsis.operators.new_lane import NewElement, NewLane
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Element
-    from onnxlint_cmsis.operators.answers import Layout, Risk
     from onnxlint_cmsis.operators.folds import FoldRule
     from onnxlint_cmsis.operators.moves import Movement
-    from onnxlint_cmsis.operators.new_lane import NewLane
     from onnxlint_cmsis.operators.views import DemandRule, ValueRule
 
 

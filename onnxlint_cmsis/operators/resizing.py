@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import Number
+from onnxlint_cmsis.model.context import Context, Element, Number
 from onnxlint_cmsis.model.roles import Roles
-from onnxlint_cmsis.model.tensors import NotFollowedError
+from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension, find
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import new_plane
 from onnxlint_cmsis.operators.demands import elementwise_demand, resize_demand
 from onnxlint_cmsis.operators.joined_values import expand_values
-from onnxlint_cmsis.operators.moves import move_depth_to_space, move_space_to_depth
+from onnxlint_cmsis.operators.moves import Movement, move_depth_to_space, move_space_to_depth
 from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
-from onnxlint_cmsis.operators.record import Operator, replace
+from onnxlint_cmsis.operators.record import Operator, TieRule, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.summaries import resize_values, tile_values
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context, Element
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.tensors import Axes
-    from onnxlint_cmsis.operators.moves import Movement
-    from onnxlint_cmsis.operators.record import TieRule
     from onnxlint_cmsis.operators.views import ValueRule
 
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.fixed_point import away
-from onnxlint_cmsis.operators.integers import BITS, LONGEST_SUM, OFFSETS, NotCoveredError
+from onnxlint_cmsis.operators.integers import BITS, LONGEST_SUM, OFFSETS, NotCoveredError, Steps
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import StoredQuantization
     from onnxlint_cmsis.model.intervals import Array
-    from onnxlint_cmsis.operators.integers import Steps
 
 
 class Fixed(NamedTuple):

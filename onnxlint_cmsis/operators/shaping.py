@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.operators import regroup_ties as ties
@@ -10,11 +10,8 @@ from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.folds import fold_reshape, fold_squeeze, fold_transpose, fold_unsqueeze
 from onnxlint_cmsis.operators.moves import move_ones, move_regroup, transpose
 from onnxlint_cmsis.operators.new_lane import AS_READ
-from onnxlint_cmsis.operators.record import Operator, replace
+from onnxlint_cmsis.operators.record import Operator, TieRule, replace
 from onnxlint_cmsis.operators.size_rules import same_sizes
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.record import TieRule
 
 
 def _renamed(name: str, axes: TieRule, layout: Layout = Layout.EITHER, **facets: Any) -> Operator:

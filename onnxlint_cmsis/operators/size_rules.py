@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.model.context import Element
+from onnxlint_cmsis.model.context import Context, Element
 from onnxlint_cmsis.model.variables import Dimension
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
 
 

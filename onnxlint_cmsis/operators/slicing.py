@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.roles import Roles, Stated
-from onnxlint_cmsis.model.tensors import NotFollowedError
+from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators import size_rules as sizes_of
-from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
+from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.demands import concat_demand, pad_demand
 from onnxlint_cmsis.operators.folds import fold_concat, fold_gather, fold_slice
 from onnxlint_cmsis.operators.joined_values import concat_values, pad_values
-from onnxlint_cmsis.operators.moves import move_gather, move_slice, move_split
+from onnxlint_cmsis.operators.moves import Movement, move_gather, move_slice, move_split
 from onnxlint_cmsis.operators.new_lane import AS_READ
-from onnxlint_cmsis.operators.record import COMPUTES, Operator, replace
+from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule, TieRule, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.context import Context
     from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.tensors import Axes
-    from onnxlint_cmsis.operators.answers import NotFollowed
-    from onnxlint_cmsis.operators.moves import Movement
-    from onnxlint_cmsis.operators.record import SizeRule, TieRule
 
 
 TO_THE_END = 2**31 - 1

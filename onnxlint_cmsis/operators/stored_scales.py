@@ -13,13 +13,12 @@ from onnxlint_cmsis.model.intervals import exactly, point
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
 from onnxlint_cmsis.operators.pair_functions import divide, multiply, subtract
 from onnxlint_cmsis.operators.scale_values import NEAR, in_steps, size_of_end
-from onnxlint_cmsis.operators.views import ValueView
+from onnxlint_cmsis.operators.views import LayerSum, ValueRule, ValueView
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node, StoredQuantization
     from onnxlint_cmsis.model.intervals import Floats, Interval
     from onnxlint_cmsis.model.roles import Roles
-    from onnxlint_cmsis.operators.views import LayerSum, ValueRule
 
 
 HALF = 0.5

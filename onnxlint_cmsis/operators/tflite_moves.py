@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from onnxlint_cmsis.operators.moves import Move, chain, sliced
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.moves import Passage
+from onnxlint_cmsis.operators.moves import Move, Passage, chain, sliced
 
 
 def move_counted_slice(way: Passage) -> Move | None:

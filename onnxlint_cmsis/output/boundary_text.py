@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.boundary_tensor import Conversion, Ties, shortest
+from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor, Conversion, Ties, shortest
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.output.layers import LayersReport
 from onnxlint_cmsis.output.plain import name_in_c
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor
 
 
 def boundary_fields(tensor: BoundaryTensor) -> dict[str, object]:

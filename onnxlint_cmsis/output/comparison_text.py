@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.output.comparison import METRICS
+from onnxlint_cmsis.output.comparison import METRICS, Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
 from onnxlint_cmsis.output.plain import counted, paint
 from onnxlint_cmsis.output.shown_names import in_short
 from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.output.comparison import Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
 
 
 WORDS = {

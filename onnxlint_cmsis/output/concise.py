@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.analysis.verdict_text import lines_of
-from onnxlint_cmsis.ground.findings import Effect, targets_text
+from onnxlint_cmsis.ground.findings import Effect, Finding, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import paint, printable
 from onnxlint_cmsis.output.shown_names import said, with_short_names
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.output.run import Run
 
 

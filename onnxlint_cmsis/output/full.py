@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
 from onnxlint_cmsis.formats.format import is_image
-from onnxlint_cmsis.ground.findings import MEASURED, Effect, targets_text
+from onnxlint_cmsis.ground.findings import MEASURED, Effect, Finding, Resize, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.output.plain import counted, paint
-from onnxlint_cmsis.output.run import by_level
+from onnxlint_cmsis.output.run import Run, by_level
 from onnxlint_cmsis.output.shown_names import said, with_short_names
 from onnxlint_cmsis.output.statistics import statistics_lines
 from onnxlint_cmsis.output.summaries import fixable_text, summary_lines
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.ground.findings import Finding, Resize
-    from onnxlint_cmsis.output.run import Run
 
 
 _AS_ABOVE = "as above."

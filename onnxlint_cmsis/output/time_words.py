@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.timing.memories import fastest
-from onnxlint_cmsis.timing.predicted_time import shown_milliseconds
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.timing.predicted_time import PredictedTime
+from onnxlint_cmsis.timing.predicted_time import PredictedTime, shown_milliseconds
 
 WORDS = {
     "kernels": "CMSIS-NN",

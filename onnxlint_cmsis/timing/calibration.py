@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.timing.cores import core_of
+from onnxlint_cmsis.timing.cores import Core, core_of
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.timing.cores import Core
     from onnxlint_cmsis.timing.work import LayerWork
 
 VERSION = 1

@@ -6,12 +6,9 @@ Nothing was measured on silicon here. docs/cycles.md has each measurement beside
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KIB = 1024
 ERROR_OF_OTHERS = 0.30

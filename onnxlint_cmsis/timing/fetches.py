@@ -6,11 +6,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import WEIGHTED, Function
+from onnxlint_cmsis.ground.types import WEIGHTED, Dims, Function, KernelCall
 from onnxlint_cmsis.timing.memories import LINE
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Dims, KernelCall
     from onnxlint_cmsis.timing.cores import Core
 
 

@@ -13,13 +13,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.timing.calibration import LARGEST_ERROR, LARGEST_SCALE, Calibration, TimingError, terms
-from onnxlint_cmsis.timing.cores import core_of
-from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
+from onnxlint_cmsis.timing.cores import Core, core_of
+from onnxlint_cmsis.timing.device import OVERHEADS, Device, Overhead
 from onnxlint_cmsis.timing.memories import LineCost, line_cost, placements
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.timing.cores import Core
-    from onnxlint_cmsis.timing.device import Device
     from onnxlint_cmsis.timing.work import LayerWork
 
 LEAST_ERROR = 0.05

@@ -11,8 +11,8 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.timing.cores import OTHER, core_of
-from onnxlint_cmsis.timing.device import OVERHEADS, Overhead
+from onnxlint_cmsis.timing.cores import OTHER, Core, core_of
+from onnxlint_cmsis.timing.device import OVERHEADS, Device, Overhead
 from onnxlint_cmsis.timing.memories import LINE, UNKNOWN, line_cost, placements
 from onnxlint_cmsis.timing.placed import Parts, Placed, added
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from onnxlint_cmsis.timing.calibration import Calibration
-    from onnxlint_cmsis.timing.cores import Core
-    from onnxlint_cmsis.timing.device import Device
     from onnxlint_cmsis.timing.work import LayerWork
 
 

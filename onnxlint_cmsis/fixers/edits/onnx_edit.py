@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSites
+from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSite, NodeSites
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, connect, forget
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
 from onnxlint_cmsis.formats.onnx.whole_model import whole_model
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import NodeProto
 
-    from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSite
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
     from onnxlint_cmsis.formats.onnx.element_codes import Codes
     from onnxlint_cmsis.ground.types import KernelCall

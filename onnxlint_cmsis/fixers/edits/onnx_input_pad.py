@@ -13,14 +13,12 @@ from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import Freedom
+from onnxlint_cmsis.ground.types import Freedom, InputShapes
 from onnxlint_cmsis.operators.convolution import CONV
 from onnxlint_cmsis.operators.slicing import PAD
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
-
-    from onnxlint_cmsis.ground.types import InputShapes
 
 
 class InputPad(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.constants import DEQUANTIZED
+from onnxlint_cmsis.analysis.constants import DEQUANTIZED, Use
 from onnxlint_cmsis.fixers.edits.onnx_sites import NodeSites
 from onnxlint_cmsis.fixers.edits.onnx_store import Store, connect, dequantizer_domain, set_number
 from onnxlint_cmsis.fixers.edits.stated_shapes import follow
 from onnxlint_cmsis.fixers.planning.layouts import check_plan
-from onnxlint_cmsis.fixers.planning.model_edits import model_edits
+from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx.element_codes import require_readable
 from onnxlint_cmsis.formats.onnx.whole_model import whole_model
@@ -17,10 +17,8 @@ from onnxlint_cmsis.formats.onnx.whole_model import whole_model
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
-    from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.model.graph import Graph
 

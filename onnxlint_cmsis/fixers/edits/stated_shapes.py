@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.input_sizes import stated_size
-from onnxlint_cmsis.model.axes import leaves
+from onnxlint_cmsis.model.axes import Axis, leaves
 from onnxlint_cmsis.model.axes import resized as resized_axis
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.edits.onnx_sites import GraphScope, NodeSites
     from onnxlint_cmsis.fixers.planning.plan import Kept
-    from onnxlint_cmsis.model.axes import Axis
 
 
 def follow(sites: NodeSites, dimensions: Dimensions, kept: Kept) -> None:

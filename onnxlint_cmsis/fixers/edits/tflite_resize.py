@@ -8,8 +8,8 @@ import numpy as np
 
 from onnxlint_cmsis.fixers.edits.tflite_constants import new_bias, stored_elements
 from onnxlint_cmsis.fixers.edits.tflite_sites import TfliteSites
-from onnxlint_cmsis.fixers.planning.layouts import check_plan
-from onnxlint_cmsis.fixers.planning.model_edits import model_edits
+from onnxlint_cmsis.fixers.planning.layouts import Places, check_plan
+from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, ConstantEdit, model_edits
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.constants import Use
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.elements import StoredElements
-    from onnxlint_cmsis.fixers.planning.layouts import Places
-    from onnxlint_cmsis.fixers.planning.model_edits import BiasEdit, ConstantEdit
     from onnxlint_cmsis.fixers.planning.plan import Kept, Plan
     from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit
     from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor

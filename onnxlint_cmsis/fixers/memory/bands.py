@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION
-from onnxlint_cmsis.fixers.memory.row_windows import POOLS, Rows, pad_amounts, row_window
+from onnxlint_cmsis.fixers.memory.row_windows import POOLS, Rows, RowWindow, pad_amounts, row_window
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.row_windows import RowWindow
     from onnxlint_cmsis.fixers.memory.segments import Segment
     from onnxlint_cmsis.formats.flatbuffer import Value
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor

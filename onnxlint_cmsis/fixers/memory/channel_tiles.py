@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxlint_cmsis.fixers.edits.tflite_constants import stored_elements
-from onnxlint_cmsis.fixers.memory.segments import WEIGHTED, channel_axis
+from onnxlint_cmsis.fixers.memory.segments import WEIGHTED, Segment, channel_axis
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
@@ -18,7 +18,6 @@ from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground.errors import NotAppliedError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.segments import Segment
     from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
     from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
     from onnxlint_cmsis.model.graph import StoredQuantization

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION, group_tensors
-from onnxlint_cmsis.fixers.memory.segments import ROWS
-from onnxlint_cmsis.formats.flatbuffer import Span
-from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
+from onnxlint_cmsis.formats.flatbuffer import Span, Value
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.segments import Segment
-    from onnxlint_cmsis.formats.flatbuffer import Value
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator
     from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 
 Tiles = Mapping["Segment", tuple[int, ...]]

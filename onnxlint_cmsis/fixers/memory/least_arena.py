@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.memory.fitting import Search
+from onnxlint_cmsis.fixers.memory.fitting import Fit, Search
 from onnxlint_cmsis.fixers.memory.newly_met import newly_met
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.fixers.planning.plan import Plan
@@ -12,7 +12,6 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.fitting import Fit
     from onnxlint_cmsis.fixers.snapshot import Snapshot
     from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 

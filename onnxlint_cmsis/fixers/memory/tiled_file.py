@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.memory.bands import BandCopy, in_bands
+from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import ChannelTile
-from onnxlint_cmsis.fixers.memory.segments import ROWS
+from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.bands import Bands
-    from onnxlint_cmsis.fixers.memory.segments import Segment
 
 
 def tiled(path: str, data: bytes, tiles: Mapping[Segment, Sequence[int]]) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
-from onnxlint_cmsis.fixers.memory.fitting import Search
+from onnxlint_cmsis.fixers.memory.fitting import Fit, Search
 from onnxlint_cmsis.fixers.memory.least_arena import least_arena
 from onnxlint_cmsis.fixers.memory.newly_met import newly_met
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.proof_results import Proof
-    from onnxlint_cmsis.fixers.memory.fitting import Fit
     from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certified import certificate_of
-from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers
+from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers, TargetTotal
 from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
@@ -24,7 +24,6 @@ from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.analysis.fix_results import TargetTotal
     from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 (RULE,) = codes_of(PLAN)

@@ -9,7 +9,7 @@ from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
-from onnxlint_cmsis.checks.rule_registry import checks_of
+from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import code_of, layer_subject, remark_findings
 from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
@@ -17,7 +17,6 @@ from onnxlint_cmsis.fixers.planning.policies import POLICIES
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.checks.rule_registry import LintCheck
     from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput

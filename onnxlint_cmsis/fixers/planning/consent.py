@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.answers import answered
-from onnxlint_cmsis.fixers.planning.model_plan import plan_model
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, plan_model
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
 from onnxlint_cmsis.fixers.planning.size_facts import asks, change_finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -16,7 +16,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.ground.findings import Finding

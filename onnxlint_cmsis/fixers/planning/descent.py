@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.fixers.planning.measures import added, scores
-from onnxlint_cmsis.fixers.planning.problem import FACTOR_WORK
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Level, Numbers
-    from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, Sizes
-
+from onnxlint_cmsis.fixers.planning.measures import Level, Numbers, added, scores
+from onnxlint_cmsis.fixers.planning.problem import FACTOR_WORK, Factor, SearchWork, SizeProblem, Sizes
 
 MAX_PAIRS = 200
 """Pairs of variables looked at in one round: a pair costs as many looks as the product of its candidates."""

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.constants import FillKind, NotFilledError, Use, bias_slot, check_weights, fill
+from onnxlint_cmsis.analysis.constants import (
+    BiasSlot,
+    Fill,
+    FillKind,
+    NotFilledError,
+    Use,
+    bias_slot,
+    check_weights,
+    fill,
+)
 from onnxlint_cmsis.fixers.planning.size_numbers import number_edits
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.axes import leaves, placement, resized
+from onnxlint_cmsis.model.axes import Axis, leaves, placement, resized
 from onnxlint_cmsis.model.roles import Form
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.constants import BiasSlot, Fill
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.fixers.planning.plan import Kept, Plan
     from onnxlint_cmsis.fixers.planning.uses import Axes, Uses
-    from onnxlint_cmsis.model.axes import Axis
     from onnxlint_cmsis.model.graph import Node
 
 

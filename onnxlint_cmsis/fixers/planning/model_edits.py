@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.constants import FLOAT
-from onnxlint_cmsis.fixers.planning.elements import built, placed
-from onnxlint_cmsis.fixers.planning.layouts import SAME, layouts, new_biases
-from onnxlint_cmsis.fixers.planning.size_numbers import attribute_edits
+from onnxlint_cmsis.analysis.constants import FLOAT, Use
+from onnxlint_cmsis.fixers.planning.elements import Read, built, placed
+from onnxlint_cmsis.fixers.planning.layouts import SAME, NewBias, Places, Rearrangement, layouts, new_biases
+from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit, attribute_edits
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.constants import Use
-    from onnxlint_cmsis.fixers.planning.elements import Read
-    from onnxlint_cmsis.fixers.planning.layouts import NewBias, Places, Rearrangement
     from onnxlint_cmsis.fixers.planning.plan import Plan
-    from onnxlint_cmsis.fixers.planning.size_numbers import AttributeEdit
     from onnxlint_cmsis.fixers.planning.uses import Uses
     from onnxlint_cmsis.formats.onnx.element_codes import Codes
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Set
 from functools import cache
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.constants import FLOAT, bias_slot
+from onnxlint_cmsis.analysis.constants import FLOAT, BiasSlot, bias_slot
 from onnxlint_cmsis.analysis.lane_view import MAX_KNOWN
-from onnxlint_cmsis.fixers.planning.decision import decide
+from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide
 from onnxlint_cmsis.fixers.planning.problem import WORK
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -16,9 +16,7 @@ from onnxlint_cmsis.model.axes import leaves
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import Place
-    from onnxlint_cmsis.analysis.constants import BiasSlot
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.fixers.planning.decision import SizeDecision
     from onnxlint_cmsis.fixers.planning.planning_input import NewBias, PlanningInput
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.planning.prices import Prices

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.fixers.planning.measures import Numbers, added
+from onnxlint_cmsis.fixers.planning.measures import Measures, Numbers, added
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Measures
-
 
 Sizes = dict[int, int]
 """Variable to size."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.library import parameters
+from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
@@ -27,7 +27,6 @@ from onnxlint_cmsis.lower.outcome import Outcome
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.cmsis_nn.library import Route
     from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
     from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.findings import Finding

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import POINTWISE, Function
-from onnxlint_cmsis.model.axes import AxisForm, leaves, resized
+from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall
+from onnxlint_cmsis.model.axes import Axis, AxisForm, leaves, resized
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.measures import Numbers
-    from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.model.axes import Axis
 
 
 Channels = tuple[int, int]

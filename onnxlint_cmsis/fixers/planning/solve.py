@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.descent import descend
 from onnxlint_cmsis.fixers.planning.elimination import eliminate, order, tabulate
-from onnxlint_cmsis.fixers.planning.measures import scores
-from onnxlint_cmsis.fixers.planning.problem import FACTOR_WORK, SearchWork
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Level
-    from onnxlint_cmsis.fixers.planning.problem import SizeProblem, Sizes
-
+from onnxlint_cmsis.fixers.planning.measures import Level, scores
+from onnxlint_cmsis.fixers.planning.problem import FACTOR_WORK, SearchWork, SizeProblem, Sizes
 
 ATTEMPTS = 12
 """How often the exact search may double the weight of a measure above its ceiling."""

@@ -13,10 +13,10 @@ from onnxlint_cmsis.formats.names import UNKNOWN, canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result
 from onnxlint_cmsis.lower.operands import parameters_of
-from onnxlint_cmsis.lower.quantization import wrong_scale
-from onnxlint_cmsis.lower.real_values import real_values
+from onnxlint_cmsis.lower.quantization import AffineQuantization, wrong_scale
+from onnxlint_cmsis.lower.real_values import Read, real_values
 from onnxlint_cmsis.lower.shared_scales import real_range
-from onnxlint_cmsis.model.roles import Form, Quantized
+from onnxlint_cmsis.model.roles import Form, Quantized, Roles
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.curve import CLIP
 from onnxlint_cmsis.operators.views import real_attribute
@@ -24,10 +24,7 @@ from onnxlint_cmsis.operators.views import real_attribute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.lower.quantization import AffineQuantization
-    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.model.roles import Roles
     from onnxlint_cmsis.operators.record import Operator
 
 

@@ -9,15 +9,13 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.proof_results import IfBranch
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
-from onnxlint_cmsis.fixers.proof.proven import UnreachedError
+from onnxlint_cmsis.fixers.proof.proven import Array, UnreachedError
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.formats.onnx.walk import subgraphs
 from onnxlint_cmsis.operators.control import IF
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
-
-    from onnxlint_cmsis.fixers.proof.proven import Array
 
 
 def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.fixers.proof.bounds import CLOSE
 from onnxlint_cmsis.fixers.proof.inputs import UnfedError
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
+from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.runner import RANDOM, Runner
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.analysis import Place
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel
     from onnxlint_cmsis.ground.types import InputShapes
 
 

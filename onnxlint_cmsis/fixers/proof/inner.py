@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.compare import Spread
-from onnxlint_cmsis.fixers.proof.element_map import aligned
+from onnxlint_cmsis.fixers.proof.element_map import ElementMap, aligned
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.proof.element_map import ElementMap
     from onnxlint_cmsis.fixers.proof.inputs import Feed
     from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RunLevel
     from onnxlint_cmsis.fixers.proof.runner import Runner

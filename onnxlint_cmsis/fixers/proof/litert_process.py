@@ -9,14 +9,13 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError, first_line
+from onnxlint_cmsis.fixers.proof.proven import Array, RuntimeRefusalError, first_line
 from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
 from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.proof.litert import LoadedTensor
-    from onnxlint_cmsis.fixers.proof.proven import Array
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.proven import first_line
@@ -10,8 +10,6 @@ from onnxlint_cmsis.formats.onnx.checker import checker_problem
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from google.protobuf.message import Message
     from onnx import ModelProto
 

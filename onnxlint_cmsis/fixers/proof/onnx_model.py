@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.branches import changed_branches, unreached, with_outputs
-from onnxlint_cmsis.fixers.proof.inputs import UnfedError, model_inputs, refuse_large
+from onnxlint_cmsis.fixers.proof.inputs import Input, UnfedError, model_inputs, refuse_large
 from onnxlint_cmsis.fixers.proof.onnx_frame import static_reason
 from onnxlint_cmsis.fixers.proof.onnx_levels import levels, quantizes_floats, unit_outputs
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from onnxlint_cmsis.analysis.proof_results import IfBranch
-    from onnxlint_cmsis.fixers.proof.inputs import Input
     from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel
     from onnxlint_cmsis.ground.types import InputShapes
 

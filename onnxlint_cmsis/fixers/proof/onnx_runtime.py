@@ -9,12 +9,9 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError, first_line
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.proof.proven import Array
+from onnxlint_cmsis.fixers.proof.proven import Array, RuntimeRefusalError, first_line
 
 
 class Optimization(str, Enum):

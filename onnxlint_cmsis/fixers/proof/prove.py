@@ -7,21 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.proof_results import Proof
+from onnxlint_cmsis.analysis.proof_results import Difference, IfBranch, Proof, ValueChange
 from onnxlint_cmsis.fixers.proof.inner import InnerTensors
-from onnxlint_cmsis.fixers.proof.inputs import UnfedError
+from onnxlint_cmsis.fixers.proof.inputs import Feed, UnfedError
 from onnxlint_cmsis.fixers.proof.models import proven_model
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError, UnreachedError
+from onnxlint_cmsis.fixers.proof.proven import ProvenModel, RunLevel, RuntimeRefusalError, UnreachedError
 from onnxlint_cmsis.fixers.proof.runner import RANDOM, Renamed, Runner
-from onnxlint_cmsis.fixers.proof.value_changes import changes
+from onnxlint_cmsis.fixers.proof.value_changes import Watched, changes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.proof_results import Difference, IfBranch, ValueChange
     from onnxlint_cmsis.fixers.proof.element_map import ElementMap
-    from onnxlint_cmsis.fixers.proof.inputs import Feed
-    from onnxlint_cmsis.fixers.proof.proven import ProvenModel, RunLevel
-    from onnxlint_cmsis.fixers.proof.value_changes import Watched
     from onnxlint_cmsis.ground.types import InputShapes
 
 

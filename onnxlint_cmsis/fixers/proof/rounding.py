@@ -10,12 +10,12 @@ import numpy as np
 from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.analysis.q_formats import KEEPERS, PROBABILITIES
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
-from onnxlint_cmsis.fixers.proof.samples import tensor_ranges
+from onnxlint_cmsis.fixers.proof.samples import Samples, tensor_ranges
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.operands import activations_of
-from onnxlint_cmsis.lower.real_values import real_values
+from onnxlint_cmsis.lower.real_values import Read, real_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto, NodeProto
 
-    from onnxlint_cmsis.fixers.proof.samples import Samples
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-    from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph
 
 

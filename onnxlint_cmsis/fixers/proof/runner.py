@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.fixers.proof.compare import OutputComparison
-from onnxlint_cmsis.fixers.proof.inputs import UnfedError, feed_of, settings
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
+from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting, UnfedError, feed_of, settings
+from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RunLevel, RuntimeRefusalError, Session
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting
-    from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RunLevel, Session
     from onnxlint_cmsis.ground.types import InputShapes
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxlint_cmsis.analysis.fraction_bits import RealRange
-from onnxlint_cmsis.fixers.proof.inputs import UnfedError
+from onnxlint_cmsis.fixers.proof.inputs import Input, UnfedError
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
 from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.formats.onnx.inlined import inlined
@@ -22,7 +22,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnxlint_cmsis.fixers.proof.inputs import Input
     from onnxlint_cmsis.ground.types import InputShapes
 
 

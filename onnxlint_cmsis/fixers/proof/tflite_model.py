@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.proof_results import LITERT
-from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, refuse_large, span_of
+from onnxlint_cmsis.analysis.proof_results import LITERT, IfBranch
+from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedError, ValueSpan, refuse_large, span_of
 from onnxlint_cmsis.fixers.proof.litert_process import Kernels, LiteRtProcess, runnable
-from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
+from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel, RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.tflite_frame import frame_fault, sizes_fault
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys, to_graph
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.proof_results import IfBranch
-    from onnxlint_cmsis.fixers.proof.inputs import ValueSpan
-    from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
     from onnxlint_cmsis.ground.types import InputShapes
     from onnxlint_cmsis.model.graph import Graph

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-from onnxlint_cmsis.formats.format import part
+from onnxlint_cmsis.formats.format import Format, part
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.fixers.planning.plan import Plan
     from onnxlint_cmsis.fixers.planning.repairable import RepairSite
-    from onnxlint_cmsis.formats.format import Format
     from onnxlint_cmsis.ground.types import KernelCall
     from onnxlint_cmsis.lower.real_values import Read
     from onnxlint_cmsis.model.graph import Graph

@@ -10,13 +10,12 @@ from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.repairs.requantizing import Requantizing, outputs_told
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.lower.find_quantization import of_integers
-from onnxlint_cmsis.lower.shared_scales import common_of, holds, linked_groups, real_range
+from onnxlint_cmsis.lower.shared_scales import ScaleNumbers, common_of, holds, linked_groups, real_range
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.lower.quantization import AffineQuantization
-    from onnxlint_cmsis.lower.shared_scales import ScaleNumbers
     from onnxlint_cmsis.model.graph import Graph
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.edits.onnx_edit import GraphEdit
 from onnxlint_cmsis.fixers.edits.onnx_resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite_edit import TfliteGraphEdit
 from onnxlint_cmsis.fixers.edits.tflite_resize import apply_to_tflite
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
-from onnxlint_cmsis.fixers.repairs.editor import Editor
+from onnxlint_cmsis.fixers.repairs.editor import Applied, Editor
 from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
 from onnxlint_cmsis.fixers.repairs.fold_constants import apply_fold_constants
@@ -28,10 +27,6 @@ from onnxlint_cmsis.fixers.repairs.tflite_layers import add_bias, widen
 from onnxlint_cmsis.fixers.repairs.useless_pairs import apply_useless_pairs
 from onnxlint_cmsis.fixers.repairs.wider_window import apply_wider_window
 from onnxlint_cmsis.fixers.repairs.zero_bias import apply_zero_bias
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.repairs.editor import Applied
-
 
 APPLIED: Mapping[str, Applied] = MappingProxyType(
     {

@@ -11,15 +11,13 @@ from onnxlint_cmsis.formats.onnx.external_data import ExternalError, location, r
 from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.wire import Buffer
 from onnxlint_cmsis.formats.onnx.without_weights import Payload
-from onnxlint_cmsis.model.graph import MAX_VALUES, Problem
+from onnxlint_cmsis.model.graph import MAX_VALUES, Number, Problem
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from onnx import ModelProto, TensorProto
-
-    from onnxlint_cmsis.model.graph import Number
 
 
 MAX_ELEMENT_BYTES = 16

@@ -13,13 +13,11 @@ from onnxlint_cmsis.formats.onnx.tensors import elem_bits, elem_name
 from onnxlint_cmsis.formats.onnx.walk import all_tensors
 from onnxlint_cmsis.formats.onnx.without_weights import External
 from onnxlint_cmsis.ground.types import packed_bytes
-from onnxlint_cmsis.model.graph import Problem
+from onnxlint_cmsis.model.graph import Number, Problem
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnx import TensorProto
-
-    from onnxlint_cmsis.model.graph import Number
 
 
 NOT_FETCHED = "lie beside a model that is no local file, and are not fetched"

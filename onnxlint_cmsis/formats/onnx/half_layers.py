@@ -7,15 +7,10 @@ results of the first stay float32 (insert_cast_transformer.cc). Whether it does 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from onnxlint_cmsis.formats.onnx.signatures import schema
-from onnxlint_cmsis.model.graph import TFLITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
 
 HALVES = frozenset({"float16", "bfloat16"})
 

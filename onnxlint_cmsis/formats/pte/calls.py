@@ -17,11 +17,6 @@ def short_name(name: str) -> str:
     return name.rpartition("::")[2].partition(".")[0]
 
 
-def without_overload(name: str) -> str:
-    """`aten::add` of `aten::add.out`."""
-    return name.partition(".")[0]
-
-
 def is_channels_last(tensor: PteTensor) -> bool:
     """Tell whether ExecuTorch takes a tensor for an image with its channels last.
 
@@ -50,7 +45,7 @@ def call_of(method: Method, method_number: int, number: int, label: str, given: 
             front.pop()
     else:
         front = [index for index in front if index not in written]
-    op = without_overload(step.name) if step.kind == "KernelCall" else step.name
+    op = step.name.partition(".")[0] if step.kind == "KernelCall" else step.name
     signature = signature_of(op, len(front)) if step.kind == "KernelCall" else None
     names = signature.names if signature else ()
     arguments = {name: values[index] for name, index in zip(names, front, strict=False)}

@@ -18,15 +18,13 @@ from onnxlint_cmsis.formats.pte.names import EXECUTORCH, NHWC
 from onnxlint_cmsis.formats.pte.program import read_program
 from onnxlint_cmsis.formats.pte.program_records import Method, Program, PteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import fits_an_array
+from onnxlint_cmsis.ground.types import Size, fits_an_array
 from onnxlint_cmsis.model.graph import Attribute, Constant, Graph, Node, Problem, Tensor
 from onnxlint_cmsis.model.leftovers import Left, Leftovers
 from onnxlint_cmsis.model.made_up_names import unlike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from onnxlint_cmsis.ground.types import Size
 
 IMAGE_OPERATORS = ("2d",)
 """What the names of operators on images end in: their tensors have the sizes of NCHW and lie in NHWC."""

@@ -6,17 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.output.html.report_input import MOST
+from onnxlint_cmsis.output.html.report_input import MOST, ReportInput
 from onnxlint_cmsis.output.layer_words import cost_of, kernel_of, mark_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from onnxlint_cmsis.analysis.layers import LayerReport
-    from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.output.html.report_input import ReportInput
 
 
 COLORS = 8

@@ -28,7 +28,7 @@ from onnxlint_cmsis.output.html.graph import graph_rows
 from onnxlint_cmsis.output.html.layer_table import kernel_colors, layer_table
 from onnxlint_cmsis.output.html.memory_map import memory_svg
 from onnxlint_cmsis.output.html.rails import class_words, rail_svg, rail_width, ways
-from onnxlint_cmsis.output.html.report_input import MOST
+from onnxlint_cmsis.output.html.report_input import MOST, ReportInput
 from onnxlint_cmsis.output.layer_words import sizes_text
 from onnxlint_cmsis.output.measured import measured_cells, measured_words
 from onnxlint_cmsis.output.plain import markup
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
-    from onnxlint_cmsis.output.html.report_input import ReportInput
     from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
 

@@ -14,11 +14,10 @@ from onnxlint_cmsis.cmsis_nn.library import COMPILER, is_measured
 from onnxlint_cmsis.formats.pte.names import BACKEND
 from onnxlint_cmsis.ground.types import Isa, Target
 from onnxlint_cmsis.runtimes.interpretation import Turns, instructions_of, steps_up
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, Runtime
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.pte.program_records import PteTensor
-    from onnxlint_cmsis.runtimes.runtime import Runtime
 
 COSTS: dict[str, dict[Isa, Turns]] = {
     "copy": {

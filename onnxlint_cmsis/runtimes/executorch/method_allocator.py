@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.format import RELEASES
-from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, ValueList
+from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, Step, Value, ValueList
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.memory_report import MethodMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.formats.pte.program_records import Step, Value
     from onnxlint_cmsis.runtimes.runtime import Runtime
 
 Request = tuple[int, int]

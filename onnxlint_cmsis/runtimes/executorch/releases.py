@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.names import BACKEND, SIGNATURES, signature_of
 from onnxlint_cmsis.runtimes.executorch.calls import FOUR_SINCE
-from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES
+from onnxlint_cmsis.runtimes.runtime import EXECUTORCH_RELEASES, Runtime
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.pte.calls import ProgramCall
     from onnxlint_cmsis.formats.pte.to_graph import LoadedProgram
-    from onnxlint_cmsis.runtimes.runtime import Runtime
 
 
 def release_on(day: str) -> str:

@@ -5,12 +5,9 @@ A model whose operator is not registered stops in AllocateTensors: "Didn't find 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CUSTOM_METHODS = {
     "ethos-u": "AddEthosU",

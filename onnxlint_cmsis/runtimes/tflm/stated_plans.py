@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
 from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
@@ -14,9 +13,6 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, TooManySteps, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 
 CAUSE = "memory-plan"
 """Cause of the findings."""
