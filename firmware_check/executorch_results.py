@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -26,10 +26,8 @@ from firmware_check.executorch_numbers import (
 from firmware_check.program import Elements, Step
 from firmware_check.quantized_constants import ADD_LEFT_SHIFT, AddConstants
 from firmware_check.reference import softmax_output
+from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.model.fixed_point import Multiplier, requantize
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
 
 
 def _rescaled(step: Step, sums: Elements) -> Elements:

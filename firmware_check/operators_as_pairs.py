@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from firmware_check.program import Elements, Program
 from firmware_check.reading.builders import OPERATORS
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.roles import Form, Quantized
 from onnxlint_cmsis.operators.quantization import DEQUANTIZE_LINEAR, QUANTIZE_LINEAR
-
-if TYPE_CHECKING:
-    from firmware_check.program import Elements, Program
-    from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.operators.record import Operator
-
+from onnxlint_cmsis.operators.record import Operator
 
 Nodes = list[onnx.NodeProto]
 

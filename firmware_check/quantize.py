@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,13 +18,10 @@ from firmware_check.reading.builders import OPERATORS
 from onnxlint_cmsis.fixers.proof.onnx_runtime import onnx_runtime, run_within
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.lower.stored_types import MOVES
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.mixing import SOFTMAX
 from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, GLOBAL_AVERAGE_POOL
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph
-
 
 Arrays = dict[str, np.ndarray]
 

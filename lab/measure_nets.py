@@ -12,7 +12,6 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from firmware_check.board_run import inputs_of, run_on_board
 from firmware_check.boards import BOARDS
@@ -21,11 +20,9 @@ from firmware_check.counted_nets import RELEASE, CountedLayer, read_layers, writ
 from firmware_check.errors import FirmwareError
 from firmware_check.instructions import work_of
 from firmware_check.library import Library, open_library
+from firmware_check.onnx_answers import Arrays
 from firmware_check.opening import OpenedModel, Options, open_model
-
-if TYPE_CHECKING:
-    from firmware_check.onnx_answers import Arrays
-    from firmware_check.verdict import LayerVerdict
+from firmware_check.verdict import LayerVerdict
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.jsonl.gz"
 LEAST_LAYERS = 3

@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,11 +27,9 @@ from firmware_check.legacy.cmsis_5 import open_cmsis_5
 from firmware_check.legacy.legacy_call import WITHOUT_WEIGHTS, legacy_step, step_with
 from firmware_check.legacy.score_calls import SOFTMAX_BIAS, activation_step, row_step, softmax, softmax_step
 from firmware_check.options import board_named
+from firmware_check.program import Elements
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import KernelCall, Target
-
-if TYPE_CHECKING:
-    from firmware_check.program import Elements
 
 CPUS = ("cortex-m3", "cortex-m4")
 TOGETHER = 60

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from firmware_check.build import Bench
 from firmware_check.errors import FirmwareError, LayerEndedError, RunEndedError, TooLargeError
 from firmware_check.evidence.call_layer import CallStep, call_step
 from firmware_check.execution import Executed, execute
 from firmware_check.float_arithmetic import FloatOutput
 from firmware_check.groups import groups_of
 from firmware_check.judging import damage_of, dispatch_of
+from firmware_check.layer_trace import Observed
 from firmware_check.predicted_hazards import Trouble
 from firmware_check.program import side_by_side
 from firmware_check.verdict import compare, compare_floats
+from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.runtimes.host.onnx_runtime import TOLERANCE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from firmware_check.build import Bench
-    from firmware_check.layer_trace import Observed
-    from onnxlint_cmsis.ground.types import KernelCall
-
 
 EXACT = ("legacy_call", "transpose", "maximum", "minimum")
 """Forms of calls that have to give every bit: they shift, move or choose where others multiply."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
 from firmware_check.evidence.smallest_calls import hazards_on
 from onnxlint_cmsis.cmsis_nn.evidence import Recorded, recorded_of
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.atomic_write import write_text
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Target
+from onnxlint_cmsis.ground.types import Target
 
 
 def record(path: str, run: Recorded) -> None:

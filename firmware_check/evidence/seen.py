@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from firmware_check.build import Bench
 from firmware_check.errors import FirmwareError
@@ -21,12 +21,7 @@ from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.hazard import INEXACT, Hazard
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.tables import hazards
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from onnxlint_cmsis.ground.types import Target
-
+from onnxlint_cmsis.ground.types import Target
 
 NOT_CONFIRMED, NOT_BUILT, OTHER_CODE = "not confirmed", "cannot be built", "other code"
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from firmware_check.evidence.both_apis import calls_of, entries_of, is_called
 from onnxlint_cmsis.cmsis_nn.families import LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.route import Route, route
+from onnxlint_cmsis.cmsis_nn.rows import Branch
 from onnxlint_cmsis.cmsis_nn.tables import all_hazards, wrapper_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
-    from onnxlint_cmsis.cmsis_nn.rows import Branch
-    from onnxlint_cmsis.ground.types import KernelCall, Target
-
+from onnxlint_cmsis.ground.types import KernelCall, Target
 
 TRIES = 3
 """Calls that are run of one hazard: its effect may hide behind the numbers of one."""

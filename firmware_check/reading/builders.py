@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from firmware_check.reading.copies import build_copy
 from firmware_check.reading.lookups import CURVES, build_lookup
@@ -11,10 +11,7 @@ from firmware_check.reading.pairs import build_elementwise, build_extreme
 from firmware_check.reading.pools import build_concat, build_pad, build_pool, build_requantize, build_softmax
 from firmware_check.reading.state import Workspace
 from firmware_check.reading.weighted import build_convolution, build_dense, build_transpose
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 Build = Callable[["Workspace", "LoweredLayer", str], None]
 """Makes the layer of a record; the text is the reason of reference code, empty for a function of CMSIS-NN."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.types import Function, KernelCall
 from onnxlint_cmsis.lower.epilogue import CLAMPS
 from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded, with_epilogue
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Node
 
 
 def limits_of(space: FloatSpace, record: LoweredLayer) -> tuple[float, float]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from firmware_check.program import Elements, FloatOperands
 from firmware_check.reading.float_numbers import (
     CallConstants,
@@ -17,10 +15,8 @@ from firmware_check.reading.float_space import FloatSpace
 from firmware_check.reading.state import Workspace
 from firmware_check.reading.weighted import layer_of, reordered_columns, source_of, two_dimensional
 from onnxlint_cmsis.ground.types import Function
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import channels_last
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 
 def _weighted(space: FloatSpace, record: LoweredLayer, weights: Elements, bias: Elements) -> CallConstants:

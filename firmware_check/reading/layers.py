@@ -1,7 +1,5 @@
 """Layers of an ONNX model as kernel calls with their numbers."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from firmware_check import reference
 from firmware_check.program import Array, Quantization, Step, Value
 from firmware_check.quantized_constants import softmax_constants
 from firmware_check.reading.forms import CODES
 from firmware_check.reading.results import like, result_of
+from firmware_check.reading.state import Workspace
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import Cause, Decision
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import channels_last
 from onnxlint_cmsis.lower.pads import pad_amounts
 from onnxlint_cmsis.lower.pooling import pooling_call
 from onnxlint_cmsis.lower.softmax import softmax_axes
 from onnxlint_cmsis.lower.stored_types import STORED
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
-
-if TYPE_CHECKING:
-    from firmware_check.reading.state import Workspace
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.graph import Node
 
 
 def build_pool(space: Workspace, record: LoweredLayer, reason: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -12,11 +11,9 @@ from onnx import numpy_helper
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.control import CONSTANT
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph, Node
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.lower.dims import shape_text
 from onnxlint_cmsis.lower.stored_types import MOVES
 from onnxlint_cmsis.operators.answers import Elements
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Size
-
 
 IMAGE_RANK = 4
 """Axes of an image."""

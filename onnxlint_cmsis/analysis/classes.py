@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.dimensions import Decider, DimensionClass, Dimensions, SizeName
 from onnxlint_cmsis.analysis.new_lanes import lock_new_lanes
@@ -11,12 +10,9 @@ from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.analysis.walk import walk
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, Resolver, leaves
+from onnxlint_cmsis.model.context import Context, Naming
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.variables import MAX_LANES, Dimension, Lock, find, leaves_of
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context, Naming
-    from onnxlint_cmsis.model.graph import Graph
-
 
 Layers = dict[int, dict[int, None]]
 """Leaf to the indices of its layers, in order."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.sums import sums_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.graph import Constant, Graph, Node
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.operators.answers import Elements, NotFollowed
 from onnxlint_cmsis.operators.new_lane import NewElement
 from onnxlint_cmsis.operators.pairwise import ADD
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Constant, Graph, Node
-
 
 Use = tuple[int, int]
 """`Node.index` and input."""

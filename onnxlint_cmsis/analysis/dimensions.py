@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import Axis, AxisForm, axis_text, leaves
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Freedom
-    from onnxlint_cmsis.model.variables import Lock
+from onnxlint_cmsis.model.variables import Lock
 
 
 class Decider(NamedTuple):

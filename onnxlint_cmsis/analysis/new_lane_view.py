@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.analysis.constants import Constants, FillKind, NotFilledError, check_weights, fill
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.sums import sums_of
+from onnxlint_cmsis.model.context import Context
 from onnxlint_cmsis.model.element_ranges import range_of
+from onnxlint_cmsis.model.graph import Constant, Node
 from onnxlint_cmsis.model.interval_axes import level, ranked
 from onnxlint_cmsis.model.intervals import Fault, Interval, between, exactly, hull, point
 from onnxlint_cmsis.model.roles import Roles, Sums
+from onnxlint_cmsis.model.tensors import Axes
 from onnxlint_cmsis.model.variables import Dimension, leaves_of
 from onnxlint_cmsis.operators.views import LayerSum, ValueView
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Constant, Node
-    from onnxlint_cmsis.model.tensors import Axes
-
 
 MAX_READ = 4096
 """Constants of more elements are weights, which are not read."""

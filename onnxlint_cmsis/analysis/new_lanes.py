@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.analysis.new_lane_view import NewLaneView
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.model.context import Context
 from onnxlint_cmsis.model.element_ranges import as_stored, range_of
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.interval_axes import level
 from onnxlint_cmsis.model.intervals import Fault, Interval, interval_text
 from onnxlint_cmsis.operators.moves import moved_input
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Graph, Node
 
 
 def lock_new_lanes(context: Context, risks: Iterable[Node]) -> None:

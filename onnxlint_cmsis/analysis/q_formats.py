@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fraction_bits import RealRange, fraction_bits, shifts
 from onnxlint_cmsis.analysis.real_ranges import Measured, range_of
@@ -11,12 +10,9 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.lower.folded_weights import folded
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
-    from onnxlint_cmsis.lower.real_values import Read
-    from onnxlint_cmsis.model.graph import Graph, Node
-
+from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
+from onnxlint_cmsis.lower.real_values import Read
+from onnxlint_cmsis.model.graph import Graph, Node
 
 KEEPERS = (Function.RELU, Function.MAX_POOL, Function.AVERAGE_POOL)
 """Functions whose output has the Q-format of the input."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fraction_bits import RealRange
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.find_quantization import of_integers, of_result
 from onnxlint_cmsis.lower.quantization import INTEGERS, AffineQuantization
 from onnxlint_cmsis.lower.stored_types import STORED, quantizes
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph
-
+from onnxlint_cmsis.model.graph import Graph
 
 Measured = Mapping[str, RealRange]
 """Range of a tensor by its name."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.answers import Risk
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph, Node
-
 
 LARGE = 2.0**16
 """Numbers beyond it take others out of the range of their type after a few steps; so do divisors below its inverse."""

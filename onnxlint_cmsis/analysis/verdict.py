@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Target
-
+from onnxlint_cmsis.ground.types import Target
 
 RUNS = "RUNS"
 WORDS: Mapping[Effect, str] = {

@@ -16,18 +16,14 @@ Nothing is imported but what reads a file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.analysis.lane_model import Model
 from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS, Numbers
 from onnxlint_cmsis.analysis.lane_values import DAMAGED
+from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Graph
 from onnxlint_cmsis.operators.integers import OFFSETS
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.format import LoadedFile
 
 
 class Verification(NamedTuple):

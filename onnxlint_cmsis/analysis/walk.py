@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import NotFollowed
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph, Node
 
 
 def follow(node: Node, context: Context) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.class_facts import ClassFact, brief_price, price_text, saved_facts
 from onnxlint_cmsis.checks.execution_checks import way_out
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.findings import Finding
 
 
 def priced(findings: Iterable[Finding], repairs: Iterable[ClassFact]) -> Iterator[Finding]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.resolved_settings import toml
 from onnxlint_cmsis.cli.terminal import columns
+from onnxlint_cmsis.config.keys import Key
 from onnxlint_cmsis.config.kinds import SETTING_KINDS
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.words import did_you_mean
 from onnxlint_cmsis.output.wrapping import wrapped
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.config.keys import Key
 
 
 def make_parser() -> CommandParser:

@@ -10,7 +10,7 @@ from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of
 from onnxlint_cmsis.config.selection import adjust, enabled
 from onnxlint_cmsis.formats.format import array_in, file_of, is_image
-from onnxlint_cmsis.ground.findings import Effect
+from onnxlint_cmsis.ground.findings import Effect, Finding
 from onnxlint_cmsis.images.build import Build, LibraryBuild
 from onnxlint_cmsis.images.held_models import firmware_at, near, newest_build
 from onnxlint_cmsis.images.image import ImageError
@@ -21,7 +21,6 @@ from onnxlint_cmsis.model.model_error import ModelError
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.ground.types import Target
 
 COMPARED = ("targets", "release", "compiler", "runtime")

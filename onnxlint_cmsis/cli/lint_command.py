@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.conclusion import RunOutcome, conclude, exit_code
 from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, images_in, standard_input
@@ -14,16 +14,12 @@ from onnxlint_cmsis.cli.jobs import Job, Linted, lint_all
 from onnxlint_cmsis.cli.lint_options import make_parser
 from onnxlint_cmsis.cli.options import configuration
 from onnxlint_cmsis.cli.terminal import columns, say, wants_color
+from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.config.path_patterns import matches_any
+from onnxlint_cmsis.config.settings import Settings
 from onnxlint_cmsis.formats.format import ENDINGS, file_of
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.output.plain import printable
-
-if TYPE_CHECKING:
-    import argparse
-
-    from onnxlint_cmsis.config.files import Configuration
-    from onnxlint_cmsis.config.settings import Settings
 
 
 def run(argv: list[str]) -> int:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.price_text import whole_prices
 from onnxlint_cmsis.cli.fix_promises import fix_request, repaired_by_fix
+from onnxlint_cmsis.config.settings import Settings
 from onnxlint_cmsis.fixers.attempt import worked_out
 from onnxlint_cmsis.fixers.differences import price_changes
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
-from onnxlint_cmsis.ground.findings import PRICE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.ground.findings import PRICE, Finding
 
 
 def with_prices(findings: Iterable[Finding], model: ModelAnalysis, settings: Settings) -> list[Finding]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, BinaryIO, cast
 
 from onnxlint_cmsis.cli.discovery import STDIN
 from onnxlint_cmsis.cli.options import CommandParser
@@ -15,16 +17,9 @@ from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.targets import COMPILERS, parse_target
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT
+from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.wrapping import wrapped
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-    from typing import Any, BinaryIO
-
-    from onnxlint_cmsis.ground.types import Target
-
 
 DESCRIPTION = (
     "Tell what CMSIS-NN does with a layer that is given by its sizes: kernel, known errors and wrong results, scratch, "

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from onnxlint_cmsis.analysis.certificate_data import Certificate
 from onnxlint_cmsis.analysis.certificates import certificate, untrue
 from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.analysis.unequal import reason
@@ -20,6 +21,7 @@ from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
 from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.fix_json import plain_data
 from onnxlint_cmsis.output.plain import counted, json_text
@@ -27,11 +29,6 @@ from onnxlint_cmsis.output.wrapping import wrapped
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
 from onnxlint_cmsis.runtimes.host.hosts import LITERT
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.certificate_data import Certificate
-    from onnxlint_cmsis.model.graph import Graph
-
 
 DESCRIPTION = (
     "Tell whether two versions of a model compute the same for every input, in the integer arithmetic of the device "

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.releases import normalise_release
 from onnxlint_cmsis.cmsis_nn.targets import parse_target, split_compiler
 from onnxlint_cmsis.config.boards import known_board
 from onnxlint_cmsis.config.byte_sizes import byte_size
 from onnxlint_cmsis.config.clocks import frequency
-from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED
+from onnxlint_cmsis.config.keys import EVERY_TARGET, LEVELS, UNLIMITED, Key
 from onnxlint_cmsis.config.schemas import MAX_MULTIPLE, PERCENT_TEXT, SUPPRESSION_KEYS
 from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.ground.words import close_to
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.timing.memories import memory_name
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.config.keys import Key
 
 
 class NotOfKindError(ValueError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.certificate_data import Certificate
 from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.differences import replaced, resized_classes, worse_clause
 from onnxlint_cmsis.fixers.input_pads import unlocked
 from onnxlint_cmsis.fixers.model_cost import cost_of, promised
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.subgraphs import branches_of
 from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, until_settled
@@ -20,12 +22,6 @@ from onnxlint_cmsis.fixers.sizing import ClassesError, with_sizes
 from onnxlint_cmsis.fixers.snapshot import Snapshot, resized_step
 from onnxlint_cmsis.fixers.steps import Reasons, Step, over_budget
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.certificate_data import Certificate
-    from onnxlint_cmsis.analysis.proof_results import Proof
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-
 
 NOT_KNOWN_EQUAL = "its outputs are not known to be equal for every input"
 """Why a model is not taken whose outputs no runtime compared."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.coverage import summarize
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
     LayerChange,
@@ -16,21 +16,17 @@ from onnxlint_cmsis.analysis.fix_results import (
     TargetTotal,
     TensorChange,
 )
+from onnxlint_cmsis.analysis.results import TargetSummary
 from onnxlint_cmsis.cmsis_nn.library import measured_build
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.planning.prices import risks
+from onnxlint_cmsis.fixers.progress import RewrittenLayer
 from onnxlint_cmsis.fixers.rewriting import instructions_of
 from onnxlint_cmsis.fixers.snapshot import Snapshot, bytes_of
+from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.lower.work import macs_of
 from onnxlint_cmsis.model.axes import AxisForm
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.analysis.results import TargetSummary
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.progress import RewrittenLayer
-    from onnxlint_cmsis.lower.layer import Layer
-
 
 Replaced = Mapping[str, tuple[str, ...]]
 """First outputs of layers that were rewritten, each with those of the layers that do its work now."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.proof_results import ValueChange
 from onnxlint_cmsis.fixers.attempt import prover_of
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.planning.repairable import RepairSite, repairs_for
 from onnxlint_cmsis.fixers.progress import Progress, RewrittenLayer, step_of_site
 from onnxlint_cmsis.fixers.proof.bounds import Side, most_apart
@@ -14,19 +15,14 @@ from onnxlint_cmsis.fixers.proof.proven import RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.value_changes import Affine, Watched
 from onnxlint_cmsis.fixers.retyping import restarted
 from onnxlint_cmsis.fixers.rewriting import asked
+from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.stored_types import STORED, dequantizes
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.proof_results import ValueChange
-    from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.quantization import AffineQuantization
-    from onnxlint_cmsis.model.graph import Graph
-
+from onnxlint_cmsis.model.graph import Graph
 
 LIMIT = 1.0
 """Steps by which a value may change."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.fixers.attempt import Attempt, attempt, prover_of
 from onnxlint_cmsis.fixers.culprits import LATE, Culprits
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
-    from onnxlint_cmsis.fixers.steps import Reasons
-
+from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.fixers.steps import Reasons
 
 MAX_PROOFS = 4
 """Proofs of one model."""

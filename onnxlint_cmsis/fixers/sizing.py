@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.snapshot import Snapshot, plan_of, resized_step
+from onnxlint_cmsis.fixers.steps import Reasons, Resized
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.steps import Reasons, Resized
 
 
 class ClassesError(Exception):

@@ -3,6 +3,4 @@
 It imports nothing, so that packaging tools can read the version, and every room may.
 """
 
-from __future__ import annotations
-
 __version__ = "0.1.0"

@@ -1,7 +1,5 @@
 """Errors that more than one room raises or catches."""
 
-from __future__ import annotations
-
 
 class UsageError(ValueError):
     """A command line, configuration or baseline cannot be used.

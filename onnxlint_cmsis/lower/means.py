@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.formats.names import canonical
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 
 MEANS = ("ReduceMean", "GlobalAveragePool")
 """Operators that may be such a mean."""

@@ -8,10 +8,11 @@ Cortex-M4 and 1.1 on Cortex-M55; 2 lies between. An element of reference code to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -20,12 +21,6 @@ from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.answers import MOVING, Elements
 from onnxlint_cmsis.operators.product import GEMM, MATMUL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from onnxlint_cmsis.ground.types import Size
-
 
 TABLE, COPY, ELEMENT = 3, 8, 20
 """Multiply-accumulates that an element counts as: looked up in a table, copied, or computed anew."""

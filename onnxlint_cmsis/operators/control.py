@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.model.context import Context, Number
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.folds import fold_constant_of_shape
 from onnxlint_cmsis.operators.new_lane import NO_NEW_LANES, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule, replace
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
 
 
 def branches(node: Node, context: Context) -> None:

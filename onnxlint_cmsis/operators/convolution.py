@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Size
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
@@ -14,12 +16,6 @@ from onnxlint_cmsis.operators.elementwise_ties import per_channel
 from onnxlint_cmsis.operators.layer_values import layer_values
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, replace
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
-
 
 IMAGE_RANK = 4
 """Axes of images that have their channels last."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from onnxlint_cmsis.model.element_ranges import SLACK, as_stored, is_whole
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.interval_axes import fits, lay
 from onnxlint_cmsis.model.intervals import Interval, point, unknown
 from onnxlint_cmsis.model.roles import Form, Sums
@@ -15,9 +14,6 @@ from onnxlint_cmsis.operators.pair_functions import add, multiply
 from onnxlint_cmsis.operators.scale_values import requantized
 from onnxlint_cmsis.operators.stored_scales import stored, twice_rounded, vector_of
 from onnxlint_cmsis.operators.views import LayerSum, ValueView, real_attribute
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
 
 
 def layer_values(node: Node, view: ValueView) -> Interval | None:

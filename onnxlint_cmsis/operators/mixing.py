@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.demands import reduction_demand
@@ -23,10 +21,7 @@ from onnxlint_cmsis.operators.summaries import (
     running_total,
     total,
 )
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.views import ValueRule
-
+from onnxlint_cmsis.operators.views import ValueRule
 
 AXES = Roles(numbers={"axes": Stated("axes", 1)})
 """The axes are an attribute or an input, by opset."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.operators.regroup_ties import normalised
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
 
 
 def along_axis(node: Node, context: Context) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.convolution import channel_numbers
@@ -17,10 +15,7 @@ from onnxlint_cmsis.operators.norm_values import (
     plane_normalization,
 )
 from onnxlint_cmsis.operators.record import OPAQUE, Operator, TieRule, replace
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.operators.views import ValueRule
-
+from onnxlint_cmsis.operators.views import ValueRule
 
 SCALE_AND_VARIANCE = NewLane(ones=(1, 4))
 """New channels have scale 1 and variance 1, bias 0 and mean 0."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.tensors import NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import image, new_plane
@@ -11,10 +11,6 @@ from onnxlint_cmsis.operators.demands import plane_demand
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import Operator, replace
 from onnxlint_cmsis.operators.summaries import Summary, largest, mean, norm, pooled
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
 
 
 def pool(node: Node, context: Context) -> None:

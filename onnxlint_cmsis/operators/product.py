@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Roles, Sums
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
+from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
 from onnxlint_cmsis.operators.convolution import note_layer
 from onnxlint_cmsis.operators.elementwise_ties import broadcast_axis, per_channel
@@ -13,11 +16,6 @@ from onnxlint_cmsis.operators.layer_values import layer_values
 from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import BY_WEIGHTS, Operator, TieRule, replace
 from onnxlint_cmsis.operators.regroup_ties import regroup
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.model.variables import Dimension
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Quantized, Roles
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.operators.answers import Elements, Layout, Risk
@@ -12,10 +12,6 @@ from onnxlint_cmsis.operators.new_lane import ZEROS
 from onnxlint_cmsis.operators.record import Operator
 from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.scale_values import dequantize_values, quantize_values
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
 
 
 def quantize(node: Node, context: Context) -> None:

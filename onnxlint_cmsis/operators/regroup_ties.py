@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Context, Element, Number
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.unification import ONE
 from onnxlint_cmsis.model.variables import Dimension, find
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.graph import Node
 
 
 def reshape(node: Node, context: Context) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.model.context import Context, Element, Number
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension, find
@@ -17,11 +16,7 @@ from onnxlint_cmsis.operators.new_lane import AS_READ, ZEROS
 from onnxlint_cmsis.operators.record import Operator, TieRule, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
 from onnxlint_cmsis.operators.summaries import resize_values, tile_values
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.operators.views import ValueRule
-
+from onnxlint_cmsis.operators.views import ValueRule
 
 CHANNEL_MOVING = ("tf_crop_and_resize", "tf_half_pixel_for_nn")
 """Coordinate modes of Resize that may shift elements even along an axis of scale 1."""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.model.context import Context, Element
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.variables import Dimension
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
-
 
 Sizes = tuple[Element, ...]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles, Stated
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
@@ -18,11 +19,6 @@ from onnxlint_cmsis.operators.moves import Movement, move_gather, move_slice, mo
 from onnxlint_cmsis.operators.new_lane import AS_READ
 from onnxlint_cmsis.operators.record import COMPUTES, Operator, SizeRule, TieRule, replace
 from onnxlint_cmsis.operators.regroup_ties import normalised
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.context import Context
-    from onnxlint_cmsis.model.graph import Node
-
 
 TO_THE_END = 2**31 - 1
 """Limits from here on mean the end of the axis, as exporters write it."""

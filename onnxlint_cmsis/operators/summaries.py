@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.model.element_ranges import SLACK
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.interval_axes import level
 from onnxlint_cmsis.model.intervals import Fault, Interval, either, finite, hull, interval_of, point
 from onnxlint_cmsis.model.window_attributes import padded
 from onnxlint_cmsis.operators.curve_values import LOG, bent
 from onnxlint_cmsis.operators.scale_values import real_input, requantized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Node
-    from onnxlint_cmsis.operators.views import ValueRule, ValueView
-
+from onnxlint_cmsis.operators.views import ValueRule, ValueView
 
 Summary = Callable[[Interval, "Node", float], Interval]
 """What any number of elements out of an interval give together, given the rounding of the result."""

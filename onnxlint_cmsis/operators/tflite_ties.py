@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.context import Context, Number
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.tensors import Axes, NotFollowedError
 from onnxlint_cmsis.model.variables import Dimension
 from onnxlint_cmsis.operators.regroup_ties import normalised, regroup
 from onnxlint_cmsis.operators.slicing import TO_THE_END, Limits, cut, others, slice_axis
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Size
-    from onnxlint_cmsis.model.graph import Node
-
 
 RUN_TIME_SHAPE = "the target shape is computed at run time"
 

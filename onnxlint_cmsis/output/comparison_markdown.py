@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.output.comparison import Figure, ModelDifference
 from onnxlint_cmsis.output.comparison_text import (
     changed_layers,
     cost_text,
@@ -19,11 +20,6 @@ from onnxlint_cmsis.output.comparison_text import (
 )
 from onnxlint_cmsis.output.plain import markdown, markdown_code
 from onnxlint_cmsis.output.shown_names import in_short
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.output.comparison import Figure, ModelDifference
-
 
 MOST_LAYERS = 50
 """Rows of the longest table of layers."""

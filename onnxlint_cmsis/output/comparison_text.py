@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.comparison import METRICS, Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
 from onnxlint_cmsis.output.plain import counted, paint
 from onnxlint_cmsis.output.shown_names import in_short
 from onnxlint_cmsis.output.wrapping import wrapped
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
-
 
 WORDS = {
     "findings": "findings",

@@ -8,8 +8,6 @@ memory. They need no padding before and no dilation, and from 6.0.0 on (s4: main
 a grouped layer as several layers, or with zeros between the groups of its weights.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1

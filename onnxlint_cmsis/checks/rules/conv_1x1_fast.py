@@ -7,8 +7,6 @@ nothing is said of it.
 **What to do.** Pad the input channels, or use 4.0.0 or later.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule

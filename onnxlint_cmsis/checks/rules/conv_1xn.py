@@ -12,8 +12,6 @@ wide as the padding before.
 **What to do.** Where it is a warning, pad the named channel count with zeros.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck

@@ -9,8 +9,6 @@ silent. [Whether it pays](../legacy.md#what-fast-is-worth) was measured.
 route`.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck

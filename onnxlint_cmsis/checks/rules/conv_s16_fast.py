@@ -7,8 +7,6 @@ kernel. Nothing is said of a dilation, which no size replaces.
 **What to do.** Use 6.0.0 or later, or fewer input channels. Padding never helps.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE

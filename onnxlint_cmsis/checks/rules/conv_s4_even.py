@@ -6,8 +6,6 @@ an odd count every second output channel starts inside a byte, and `arm_convolve
 **What to do.** Take an even number of input channels. The gain was not measured.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule

@@ -6,8 +6,6 @@ before of at most 1. Others take `arm_depthwise_conv_s8_opt`, on CPUs without DS
 **What to do.** No channel count helps; padding, dilation and batch are the author's choices.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, FILTER

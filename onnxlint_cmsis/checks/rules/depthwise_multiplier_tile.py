@@ -8,8 +8,6 @@ the next multiple of four was faster in every measured pair (4.0.0 to main; `--e
 **What to do.** Pad the multiplier: new channels sit inside each input channel's group of outputs, not at the end.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.measured_gain import Gain, between
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck

@@ -6,8 +6,6 @@ no dilation. Others take the generic loop of `arm_depthwise_conv_s8`, which uses
 **What to do.** Run the batch as single inferences. Nothing is said of a dilation, which no size replaces.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT

@@ -7,8 +7,6 @@ which no size replaces.
 **What to do.** Take a smaller filter, or 4.1.0 or later; in 4.0.0 fewer channels. Padding never helps.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT

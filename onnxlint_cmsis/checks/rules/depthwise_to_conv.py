@@ -7,8 +7,6 @@ differ. The linter takes a convolution, unless the setting `one-channel` is "dep
 **What to do.** Export the layer as a convolution.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule

@@ -7,8 +7,6 @@ same; what depends on values that are not read stays open.
 **What to do.** Commit the data file beside the model, or store the weights inside it.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

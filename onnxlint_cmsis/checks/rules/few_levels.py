@@ -16,7 +16,9 @@ device will see, or quantize in 16 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Any, TypeGuard
+
+from numpy.typing import NDArray
 
 from onnxlint_cmsis.checks.quantizer_advice import advice
 from onnxlint_cmsis.checks.rule import Example, Rule
@@ -33,11 +35,6 @@ from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, SIXTEEN_BITS, dequanti
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.model.roles import Form
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
 
 _MODEL = """
 g (int8[1, 2, 8, 8] x) => (int8[1, 2, 8, 8] y)

@@ -6,8 +6,6 @@ exit code is 2.
 **What to do.** `git lfs pull`; in GitHub Actions `actions/checkout` with `lfs: true`.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

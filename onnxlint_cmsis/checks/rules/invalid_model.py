@@ -7,8 +7,6 @@ cycle of nodes and a value that is made twice are refused.
 **What to do.** The message names the node and what is allowed there.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

@@ -7,8 +7,6 @@ an axis that an input does not have. The exit code is 2; other files are still l
 **What to do.** Export, convert or copy the model again.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

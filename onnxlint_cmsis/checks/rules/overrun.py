@@ -7,8 +7,6 @@ input. Memory behind is overwritten, or decides values; the inference may still 
 the missing bytes is safe.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.rule import Example, Rule

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.runtime_checks import about_remark
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
+from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 RULE = Rule(
     code="CNN404",

@@ -7,8 +7,6 @@ this shape on this release and CPU. The output is not computed, and most runtime
 channels of zeros change no result; other sizes need training.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.rule import Example, Rule

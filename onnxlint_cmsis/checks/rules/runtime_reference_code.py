@@ -7,8 +7,6 @@ where there is no such kernel, or the layer does little of the model's work. The
 **What to do.** What brings the layer to CMSIS-NN, if something does, depends on the cause.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck

@@ -7,8 +7,6 @@ file and line; the cause stands behind the code: `CNN401[rank]`.
 **What to do.** It depends on the cause.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect

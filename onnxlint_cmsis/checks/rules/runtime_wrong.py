@@ -6,8 +6,6 @@ the code: `CNN402[weight-zero-point]`.
 **What to do.** Give the layer what the kernel takes for granted, which depends on the cause.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.rule import Example, Rule, RuleCause, quantized_layer
 from onnxlint_cmsis.checks.runtime_checks import RemarkCheck
 from onnxlint_cmsis.ground.findings import Effect

@@ -7,8 +7,6 @@ signed 16-bit variable, which ends at 32,767.
 **What to do.** Split the layer, or make the named size smaller.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.rule import Example, Rule

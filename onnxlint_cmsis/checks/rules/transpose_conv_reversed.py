@@ -7,8 +7,6 @@ shapes in 7.0.0 (CNN302) and writes past some outputs (CNN303).
 **What to do.** See CNN302 and CNN303; 17 input channels step around both. Else no gain is known.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.fix_actions import ROUTE
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import Example, Rule

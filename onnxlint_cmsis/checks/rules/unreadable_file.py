@@ -6,8 +6,6 @@ files are still linted.
 **What to do.** Correct the path or the permissions.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

@@ -5,8 +5,6 @@ What it lists was mended, or the layer was renamed.
 **What to do.** Write the baseline again with `--write-baseline`.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

@@ -5,8 +5,6 @@ An entry of `suppress`, or an `onnxlint-cmsis:ignore` key in the model, names a 
 **What to do.** Remove it, so that it cannot hide a later finding.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

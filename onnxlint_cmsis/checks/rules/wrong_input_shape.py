@@ -6,8 +6,6 @@ fixes. The exit code is 2.
 **What to do.** The message lists the inputs with their sizes.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.file_problem import FileCheck
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect

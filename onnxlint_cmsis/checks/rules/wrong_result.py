@@ -7,8 +7,6 @@ defect is known (`known`): reproduced against a plain reference, reported upstre
 in a Pad node, or a release without the defect. These change no result; other sizes need training.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.rule import Example, Rule

@@ -1,7 +1,5 @@
 """Depthwise kernels that never compare a column or row with the size of the input. Each call returns success."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import IN, OUT
 from onnxlint_cmsis.cmsis_nn.conditions import any_of, greater
 from onnxlint_cmsis.cmsis_nn.float.both_types import SUPPORT, at, of_types

@@ -1,7 +1,5 @@
 """What goes wrong in products, pools and element-wise functions of f32 and f16."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import (
     ADJ_X,
     ADJ_Y,

@@ -3,8 +3,6 @@
 Before 7.0.0 there is arm_fully_connected_s8 alone. MVE wants scratch for the sums of the kernel from 5.0.0 on.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER, PER_CHANNEL
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, equal, unequal
 from onnxlint_cmsis.cmsis_nn.releases import V5_8

@@ -1,7 +1,5 @@
 """Hazards of the 1x1 convolution kernels, which know no padding after."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import IN, OUT, PAD_AFTER, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import all_of, any_of, at_least, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard

@@ -3,8 +3,6 @@
 Convolution wants a second context.
 """
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import COLS, FILTER, IN, OUT, PAD, STRIDE, TAPS
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, at_most, greater
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, NOT_MVE, Branch, Wrapper, kernel_at, size, within

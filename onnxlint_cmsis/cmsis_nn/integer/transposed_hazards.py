@@ -1,7 +1,5 @@
 """Hazards of the direct transposed-convolution kernel: wrong rows, rows past the output, scratch too small."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN, OUT, PAD, STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, any_of, greater, less, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard

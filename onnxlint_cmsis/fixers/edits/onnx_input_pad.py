@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from onnx import ModelProto, NodeProto
 
 from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.fixers.edits.onnx_resize import apply, serialized
@@ -16,9 +15,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, InputShapes
 from onnxlint_cmsis.operators.convolution import CONV
 from onnxlint_cmsis.operators.slicing import PAD
-
-if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
 
 
 class InputPad(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,11 @@ from onnxlint_cmsis.fixers.planning.elements import StoredElements
 from onnxlint_cmsis.formats.onnx import element_codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.constants import elem_type
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.graph import StoredQuantization
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
-
 
 WIDE_BIAS = "INT16"
 """Type of data whose layers have int64 biases; those of other integers have int32."""

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from onnxlint_cmsis.analysis.constants import Use
 from onnxlint_cmsis.fixers.edits.tflite_constants import new_bias, stored_elements
 from onnxlint_cmsis.fixers.edits.tflite_sites import TfliteSites
+from onnxlint_cmsis.fixers.planning.elements import StoredElements
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.element_codes import Codes
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.ground.errors import NotAppliedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from onnxlint_cmsis.analysis.constants import Use
-    from onnxlint_cmsis.fixers.planning.elements import StoredElements
-    from onnxlint_cmsis.formats.onnx.element_codes import Codes
-    from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.model.graph import Graph, Node
 
 
 class TfliteGraphEdit:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION
 from onnxlint_cmsis.fixers.memory.row_windows import POOLS, Rows, RowWindow, pad_amounts, row_window
+from onnxlint_cmsis.fixers.memory.segments import Segment
+from onnxlint_cmsis.formats.flatbuffer import Value
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.memory.segments import Segment
-    from onnxlint_cmsis.formats.flatbuffer import Value
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 
 VERSIONS = {"INT8": {"GATHER": 2, "PAD": 2}, "FLOAT32": {"GATHER": 1, "PAD": 1}, "INT16": {"SLICE": 4, "PAD": 3}}
 """Versions of operators that read a type (lite/tools/versioning/op_version.cc); TensorFlow Lite Micro's GATHER takes no

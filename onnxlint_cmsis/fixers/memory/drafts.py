@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION, group_tensors
 from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
 from onnxlint_cmsis.formats.flatbuffer import Span, Value
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 
 Tiles = Mapping["Segment", tuple[int, ...]]
 """Segments with the ends of their groups of channels, or of their bands of rows."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.row_windows import RANK, row_window
 from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 
 TYPES = ("INT8", "INT16")
 """Types of results in bands: float sums are not certified."""

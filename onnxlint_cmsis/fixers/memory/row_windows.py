@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.constants import constant
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.windows import padding_for, reach, same_padding
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 
 RANK = 4
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
 from onnxlint_cmsis.fixers.memory.fitting import Fit, Search
 from onnxlint_cmsis.fixers.memory.least_arena import least_arena
@@ -14,16 +16,10 @@ from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.fixers.proof.prove import BESIDE
+from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.proof_results import Proof
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 
 class LeastArena(NamedTuple):

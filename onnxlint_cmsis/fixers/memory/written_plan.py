@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers, TargetTotal
@@ -14,17 +14,13 @@ from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS, TiledModel, fi
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, plans_memory
 from onnxlint_cmsis.fixers.report import Fixed
+from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.runtimes.tflm.free_plan import least_head
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 (RULE,) = codes_of(PLAN)
 NO_ARENA = "smaller lays out the arena of a .tflite file on TensorFlow Lite Micro alone; no plan and no tiles here"

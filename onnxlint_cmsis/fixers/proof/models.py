@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.proof.litert_process import litert_missing
 from onnxlint_cmsis.fixers.proof.onnx_model import OnnxModel
+from onnxlint_cmsis.fixers.proof.proven import ProvenModel
 from onnxlint_cmsis.fixers.proof.tflite_model import TfliteProvenModel
 from onnxlint_cmsis.formats.format import ONNX, format_of, part
 from onnxlint_cmsis.formats.onnx.inlined import inlined
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from onnxlint_cmsis.fixers.proof.proven import ProvenModel
 
 
 class ProofRuntime(NamedTuple):

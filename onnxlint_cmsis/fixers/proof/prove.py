@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.proof_results import Difference, IfBranch, Proof, ValueChange
+from onnxlint_cmsis.fixers.proof.element_map import ElementMap
 from onnxlint_cmsis.fixers.proof.inner import InnerTensors
 from onnxlint_cmsis.fixers.proof.inputs import Feed, UnfedError
 from onnxlint_cmsis.fixers.proof.models import proven_model
@@ -15,11 +15,7 @@ from onnxlint_cmsis.fixers.proof.proven import ProvenModel, RunLevel, RuntimeRef
 from onnxlint_cmsis.fixers.proof.runner import RANDOM, Renamed, Runner
 from onnxlint_cmsis.fixers.proof.value_changes import Watched, changes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.proof.element_map import ElementMap
-    from onnxlint_cmsis.ground.types import InputShapes
-
+from onnxlint_cmsis.ground.types import InputShapes
 
 INNER = (3, RANDOM, 5)
 """Inputs with which values inside the models are compared: a mixture of both ends, and two that are random."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from onnxlint_cmsis.fixers.proof.compare import OutputComparison
 from onnxlint_cmsis.fixers.proof.inputs import Feed, Input, Setting, UnfedError, feed_of, settings
 from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RunLevel, RuntimeRefusalError, Session
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import InputShapes
-
+from onnxlint_cmsis.ground.types import InputShapes
 
 PROBE = 4
 """Inputs with which a setting is tried: zeros, both ends, and a mixture."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +19,7 @@ from onnxlint_cmsis.formats.onnx.inlined import inlined
 from onnxlint_cmsis.ground.errors import CalibrationError, NotAppliedError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from onnxlint_cmsis.ground.types import InputShapes
-
+from onnxlint_cmsis.ground.types import InputShapes
 
 Arrays = dict[str, Any]
 _TOGETHER = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from onnxlint_cmsis.fixers.proof.inputs import QUANTIZED_TYPES, Input, UnfedErro
 from onnxlint_cmsis.fixers.proof.litert_process import Kernels, LiteRtProcess, runnable
 from onnxlint_cmsis.fixers.proof.proven import Array, RunLevel, RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.tflite_frame import frame_fault, sizes_fault
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.to_graph import main_keys, to_graph
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
-    from onnxlint_cmsis.ground.types import InputShapes
-    from onnxlint_cmsis.model.graph import Graph
-
+from onnxlint_cmsis.ground.types import InputShapes
+from onnxlint_cmsis.model.graph import Graph
 
 REPEATS = 3
 """Runs of a model with variables on one input, from its first state, so that what they keep reaches the outputs."""

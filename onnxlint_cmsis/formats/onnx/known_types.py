@@ -1,7 +1,5 @@
 """Known shapes and types of one graph during shape inference."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.ground.types import Size
 
 Known = tuple[int, tuple[Size, ...] | None]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
 
 from onnxlint_cmsis.formats.onnx.arrays import NUMPY, array_of
 from onnxlint_cmsis.formats.onnx.axes import refuse_axes
@@ -27,13 +30,6 @@ from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Graph, Problem
 from onnxlint_cmsis.model.leftovers import Leftovers
 from onnxlint_cmsis.model.model_error import ModelError
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from numpy.typing import NDArray
-    from onnx import TensorProto
-
 
 __all__ = ["LoadedModel", "ModelError", "load", "load_model"]
 

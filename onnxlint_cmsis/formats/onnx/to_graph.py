@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from onnx import GraphProto, NodeProto, TensorProto
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx import attributes, constants
@@ -12,6 +13,7 @@ from onnxlint_cmsis.formats.onnx.constants import fold_node
 from onnxlint_cmsis.formats.onnx.document import Document
 from onnxlint_cmsis.formats.onnx.functions import PATH_KEY, RANGE_KEY, VERSION_KEY, domain_of, imported_versions
 from onnxlint_cmsis.formats.onnx.input_sizes import too_many_axes
+from onnxlint_cmsis.formats.onnx.known_types import Table
 from onnxlint_cmsis.formats.onnx.missing_inputs import with_missing
 from onnxlint_cmsis.formats.onnx.payloads import payload_problem
 from onnxlint_cmsis.formats.onnx.scope import Scope, defined
@@ -23,12 +25,6 @@ from onnxlint_cmsis.model.graph import Body, Constant, Graph, Node, Problem, Ten
 from onnxlint_cmsis.model.made_up_names import unlike
 from onnxlint_cmsis.operators.control import CONSTANT, CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.curve import IDENTITY
-
-if TYPE_CHECKING:
-    from onnx import GraphProto, NodeProto, TensorProto
-
-    from onnxlint_cmsis.formats.onnx.known_types import Table
-
 
 OVERRIDABLE_IR = 4
 """IR version from which an initializer that is also an input may be replaced by the caller (onnx/docs/IR.md)."""

@@ -6,16 +6,12 @@ A program that was exported with `dynamic_shapes` states the largest sizes, whic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.formats.pte.names import BACKEND, RESIZING
 from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.model_error import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from onnxlint_cmsis.ground.types import Size
 
 FIX_THE_SIZES = "Export it without dynamic_shapes, or give the largest sizes with --input-shape."
 

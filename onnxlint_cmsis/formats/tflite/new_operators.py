@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.flatbuffer import Table, Value
+from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_writer import Address, Options, scalars, table
 from onnxlint_cmsis.formats.tflite.new_tables import changed_table
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.flatbuffer import Table, Value
-    from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 
 DEPRECATED = 127
 """Largest number in the field of an OperatorCode that older readers know."""

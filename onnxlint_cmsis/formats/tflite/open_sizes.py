@@ -7,13 +7,10 @@ device runs; a height of 1 is a placeholder. Here such a size becomes -1 in `sha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteTensor
+from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.model_error import ModelError
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import Size
 
 OPEN = -1
 

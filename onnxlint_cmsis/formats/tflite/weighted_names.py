@@ -1,7 +1,5 @@
 """TensorFlow Lite's layers with weights."""
 
-from __future__ import annotations
-
 from onnxlint_cmsis.formats.tflite.name_rows import NOT_FOLLOWED, named_row
 from onnxlint_cmsis.model.roles import Form, Roles, Stated, Sums
 from onnxlint_cmsis.operators.product import fully_connected

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.output.comparison import ModelDifference
 from onnxlint_cmsis.output.comparison_text import cost_text as cost_change
 from onnxlint_cmsis.output.comparison_text import figure_rows, kernels_text, layer_name, time_change, verdict_text
 from onnxlint_cmsis.output.html.layer_table import COLORS
 from onnxlint_cmsis.output.html.report_input import MOST
 from onnxlint_cmsis.output.layer_words import kernel_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from onnxlint_cmsis.output.comparison import ModelDifference
 
 
 class ComparedPage(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from math import prod
 
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import AXIS, DATA, OUTPUT, numbers_of
+from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, OUTPUT, KernelOperand
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import KernelOperand, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Objection, condition
 
 
 @condition

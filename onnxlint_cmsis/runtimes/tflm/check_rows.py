@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import DATA, INVOKE, PREPARE, always, where
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, KernelOperand
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, KernelOperand, KernelOutcome, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    INVOKE,
+    PREPARE,
+    Condition,
+    KernelLimit,
+    KernelOutcome,
+    Objection,
+    condition,
+)
 
 REFERENCE = KernelOutcome.REFERENCE
 

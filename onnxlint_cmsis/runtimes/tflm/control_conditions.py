@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from onnxlint_cmsis.runtimes.tflm.operands import KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes
-from onnxlint_cmsis.runtimes.tflm.rows import KernelOperand, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Objection, condition
 
 
 def no_outputs(view: OperatorView) -> Objection | None:

@@ -7,20 +7,10 @@ from math import prod
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
 from onnxlint_cmsis.ground.types import Level, Pair
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, checks, int16_until
+from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    DATA,
-    GROUPS,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INNER,
-    INT8,
-    INT16,
-    INT64_SUMS,
-    INVOKE,
-    OUTPUT,
-    PREPARE,
-    WRONG,
     activation_left_out,
     always,
     equal,
@@ -35,7 +25,17 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.rows import Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.revision_days import GROUPS, INT64_SUMS
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    HALTS_INVOKE,
+    HALTS_PREPARE,
+    INNER,
+    INVOKE,
+    PREPARE,
+    WRONG,
+    Objection,
+    OfLayer,
+)
 from onnxlint_cmsis.runtimes.tflm.shared_checks import CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     FILTER,

@@ -7,21 +7,10 @@ from math import prod
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, rows
 from onnxlint_cmsis.runtimes.tflm.conv import SUMS_OF_INT32, unpacks
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    DATA,
-    FLOAT,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INT8,
-    INT16,
-    INVOKE,
-    LEFT,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    SECOND,
-    WRONG,
     always,
     equal,
     given,
@@ -35,7 +24,17 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, tensor_bytes, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    HALTS_INVOKE,
+    HALTS_PREPARE,
+    INVOKE,
+    PREPARE,
+    WRONG,
+    Condition,
+    Objection,
+    OfLayer,
+    condition,
+)
 from onnxlint_cmsis.runtimes.tflm.shared_checks import DENSE_ACTIVATION, DENSE_BIAS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     ACTIVATIONS,

@@ -7,13 +7,10 @@ Micro 90b983c2 and of CMSIS-NN `main`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 
 
 class InPlaceRow(NamedTuple):

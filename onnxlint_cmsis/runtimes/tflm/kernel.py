@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.check_rows import rows
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit
+from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, Condition, KernelLimit
 
 
 def in_file(file: str, *parts: KernelLimit | Mapping[int, Condition]) -> tuple[KernelLimit, ...]:

@@ -6,21 +6,12 @@ from itertools import zip_longest
 from math import floor, prod
 from struct import unpack_from
 
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    AXIS,
-    DATA,
-    INDEX_TYPES,
-    INDICES,
-    LEFT,
-    OUTPUT,
-    SECOND,
-    SIZES,
-    THIRD,
-    numbers_of,
-)
+from onnxlint_cmsis.runtimes.tflm.element_types import INDEX_TYPES
+from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, INDICES, LEFT, OUTPUT, SECOND, SIZES, THIRD, KernelOperand
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView, single
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import KernelOperand, Objection
+from onnxlint_cmsis.runtimes.tflm.rows import Objection
 
 
 def centred(view: OperatorView) -> Objection | None:

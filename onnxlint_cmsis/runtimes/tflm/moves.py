@@ -9,17 +9,10 @@ from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.control_conditions import single_value
+from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    CONSTANT_CHECKS,
-    DATA,
-    INT8,
-    INT16,
-    INVOKE,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    WRONG,
     always,
     equal,
     given,
@@ -33,7 +26,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.revision_days import CONSTANT_CHECKS
+from onnxlint_cmsis.runtimes.tflm.rows import INVOKE, PREPARE, WRONG, Condition, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import PADDED
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, not_yet, other_type, same
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, activation_dims

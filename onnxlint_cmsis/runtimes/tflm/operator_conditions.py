@@ -7,8 +7,10 @@ from math import prod
 from struct import calcsize, unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
+from onnxlint_cmsis.runtimes.tflm.element_types import FORMATS, UNSIZED
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, SECOND, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, quantized, scale, zero_point
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelOperand, KernelOutcome, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, condition
 
 
 @condition
@@ -18,49 +20,10 @@ def equal(view: OperatorView, text: str, pair: Callable[[OperatorView], tuple[ob
     return None if numbers[0] == numbers[1] else text.format(*numbers)
 
 
-DATA, SECOND, THIRD = (
-    KernelOperand(0, "its input"),
-    KernelOperand(1, "its second input"),
-    KernelOperand(2, "its third input"),
-)
-
-LEFT, AXIS, SIZES, INDICES = (
-    KernelOperand(0, "its first input"),
-    KernelOperand(1, "its axis"),
-    KernelOperand(1, "its size"),
-    KernelOperand(1, "its indices"),
-)
-
-OUTPUT = KernelOperand(0, "its output", written=True)
-FLOAT, INT8, INT16 = ("FLOAT32",), ("INT8",), ("INT16",)
-NUMBERS, MOVED = ("FLOAT32", "INT8", "INT16"), ("FLOAT32", "INT8")
-INDEX_TYPES = ("INT32", "INT64")
-UNSIZED = ("STRING", "VARIANT", "INT2", "UINT4", "FLOAT8_E4M3FN", "FLOAT8_E5M2")
-"""Element types without a size (lite/micro/memory_helpers.cc:47)."""
-FORMATS = {"INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q", "FLOAT32": "f", "BOOL": "?"}
-"""Letters of `struct`."""
 WORKED_OUT = ("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
 """Operators whose Prepare writes the sizes of its output."""
 MOST_AXES = 6
 """RuntimeShape::kMaxSmallSize (lite/kernels/internal/runtime_shape.h:38)."""
-INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
-RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
-BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
-ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
-BOOL_RESULTS = "2026-10-23"
-"""Day of a wheel on PyPI that casts to BOOL; which commit after 90b983c2 brought it was not read."""
-SCRATCH_AXES = "2026-01-16"
-"""Day from which MEAN and SUM keep their axes in scratch (pull request 3281)."""
-CONSTANT_CHECKS = "2025-08-08"
-"""Day from which more kernels ask that sizes, axes and orders are constants (pull request 3141)."""
-TYPE_CHECKS = "2024-07-22"
-"""Day from which Prepare of the kernels of CMSIS-NN asks for types (pull request 2630)."""
-INT64_SUMS = "2026-06-16"
-"""Day from which reference code adds the products of int16 layers without a bias in int64 (pull request 3598)."""
-GROUPS = "2024-02-09"
-"""Day from which CONV_2D hands groups to CMSIS-NN, and looks at sizes (pull request 2446)."""
-ANY_RANK = "2026-07-01"
-"""Day from which operands of different shapes may have more than four axes (lite/kernels/internal/reference/)."""
 
 
 def listed(words: tuple[str, ...]) -> str:
@@ -262,8 +225,3 @@ def any_zero(view: OperatorView, operand: KernelOperand) -> Objection | None:
     """No value of a constant is 0."""
     zero = 0 in (numbers_of(view, operand.of(view)) or ())
     return f"{operand.title} is a constant with a 0 in it, by which it divides" if zero else None
-
-
-PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
-ABORTS_PREPARE, ABORTS_INVOKE = KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE
-HALTS_PREPARE, HALTS_INVOKE = KernelOutcome.HALTS_PREPARE, KernelOutcome.HALTS_INVOKE

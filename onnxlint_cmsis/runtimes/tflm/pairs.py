@@ -5,21 +5,10 @@ from __future__ import annotations
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, type_until
+from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
+from onnxlint_cmsis.runtimes.tflm.operands import LEFT, OUTPUT, SECOND
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    INT8,
-    INT16,
-    INVOKE,
-    LEFT,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    RUNTIME_SHAPE,
-    SECOND,
-    TYPE_CHECKS,
-    WRONG,
     always,
     given,
     no_activation,
@@ -33,7 +22,18 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
+    INVOKE,
+    PREPARE,
+    RUNTIME_SHAPE,
+    WRONG,
+    KernelLimit,
+    Objection,
+    OfLayer,
+)
 from onnxlint_cmsis.runtimes.tflm.shared_checks import FUSED_ACTIVATION, LARGEST, MULTIPLIED, SUM_FACTORS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, int16_points, not_yet, other_type
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, as_many_elements

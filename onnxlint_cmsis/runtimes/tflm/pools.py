@@ -7,16 +7,10 @@ from math import prod
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since, int16_until
+from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    DATA,
-    INT8,
-    INT16,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    TYPE_CHECKS,
-    WRONG,
     given,
     inputs,
     outputs,
@@ -29,7 +23,8 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
+from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, WRONG, Condition, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT, POOLED_ACTIVATION, SOFTMAX_RANGE
 from onnxlint_cmsis.runtimes.tflm.shared_rows import dims, images, in_float, same, slide
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER

@@ -11,20 +11,9 @@ from onnxlint_cmsis.runtimes.tflm.control_conditions import (
     subgraphs_of_if,
     subgraphs_of_while,
 )
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    DATA,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    LEFT,
-    OUTPUT,
-    PREPARE,
-    SECOND,
-    WRONG,
-    given,
-    inputs,
-    outputs,
-    typed,
-)
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import given, inputs, outputs, typed
+from onnxlint_cmsis.runtimes.tflm.rows import HALTS_INVOKE, HALTS_PREPARE, PREPARE, WRONG
 
 CONTROL: CheckTable = (
     ("ASSIGN_VARIABLE", (

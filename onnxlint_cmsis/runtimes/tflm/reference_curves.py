@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, checks, int16_until
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, MOVED, NUMBERS
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    ABORTS_PREPARE,
-    ABOVE_ONE,
-    BOOL_RESULTS,
-    DATA,
-    FLOAT,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INNER,
-    INT8,
-    INT16,
-    INVOKE,
-    MOVED,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    WRONG,
     given,
     inputs,
     no_activation,
@@ -34,7 +20,21 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
-from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.revision_days import BOOL_RESULTS
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    ABORTS_PREPARE,
+    ABOVE_ONE,
+    HALTS_INVOKE,
+    HALTS_PREPARE,
+    INNER,
+    INVOKE,
+    PREPARE,
+    WRONG,
+    Condition,
+    KernelLimit,
+    Objection,
+    condition,
+)
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     above_one,
     exponent_at_most_zero,

@@ -7,6 +7,7 @@ from math import prod
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.axis_conditions import axis_within, contiguous
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, asked_since, checks, int16_until, rows, type_until
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8, INT16, MOVED, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.move_conditions import (
     aligned_once,
     blocks_fit,
@@ -31,31 +32,9 @@ from onnxlint_cmsis.runtimes.tflm.move_conditions import (
     two_sizes,
     update_fits,
 )
+from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, INDICES, LEFT, OUTPUT, SECOND, SIZES, THIRD, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    ANY_RANK,
-    AXIS,
-    CONSTANT_CHECKS,
-    DATA,
-    FLOAT,
-    HALTS_PREPARE,
-    INDEX_TYPES,
-    INDICES,
-    INT8,
-    INT16,
-    INVOKE,
-    LEFT,
     MOST_AXES,
-    MOVED,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    RUNTIME_SHAPE,
-    SECOND,
-    SIZES,
-    THIRD,
-    WRONG,
     all_inputs,
     given,
     inputs,
@@ -71,7 +50,18 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOperand, OfLayer
+from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK, CONSTANT_CHECKS
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
+    HALTS_PREPARE,
+    INVOKE,
+    PREPARE,
+    RUNTIME_SHAPE,
+    WRONG,
+    KernelLimit,
+    OfLayer,
+)
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT
 
 _SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")

@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, checks, int16_until, rows, type_until
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, MOVED, NUMBERS
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    ANY_RANK,
-    BELOW_ONE,
-    DATA,
-    FLOAT,
-    INT8,
-    INT16,
-    INVOKE,
-    LEFT,
-    MOVED,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    RUNTIME_SHAPE,
-    SECOND,
-    WRONG,
     all_inputs,
     always,
     any_zero,
@@ -39,7 +24,17 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, single
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
+from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
+    BELOW_ONE,
+    INVOKE,
+    PREPARE,
+    RUNTIME_SHAPE,
+    WRONG,
+    KernelLimit,
+)
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     ACTIVATION,
     activation_fits,

@@ -5,21 +5,9 @@ from __future__ import annotations
 from onnxlint_cmsis.runtimes.tflm.axis_conditions import axis_within, few_axes, image_mean, reduced_axes
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, CheckTable, Row, checks, rows
 from onnxlint_cmsis.runtimes.tflm.control_conditions import single_value
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, MOVED, NUMBERS
+from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, OUTPUT
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    AXIS,
-    BELOW_ONE,
-    DATA,
-    FLOAT,
-    INT8,
-    INVOKE,
-    MOVED,
-    NUMBERS,
-    OUTPUT,
-    PREPARE,
-    SCRATCH_AXES,
-    WRONG,
     always,
     given,
     inputs,
@@ -32,7 +20,17 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     typed,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, OfLayer
+from onnxlint_cmsis.runtimes.tflm.revision_days import SCRATCH_AXES
+from onnxlint_cmsis.runtimes.tflm.rows import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
+    BELOW_ONE,
+    INVOKE,
+    PREPARE,
+    WRONG,
+    KernelLimit,
+    OfLayer,
+)
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import below_one, shared_factor, summed_factors
 
 

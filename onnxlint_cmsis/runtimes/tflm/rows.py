@@ -6,12 +6,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Concatenate, ParamSpec
 
-from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.preparation import K, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.preparation import K
 
 Objection = str
 """What an operator has that its kernel does not take, as a clause."""
@@ -49,6 +48,15 @@ class KernelOutcome(str, Enum):
     """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
     UNREAD = "not read"
     """What the kernel did is not known."""
+
+
+PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
+ABORTS_PREPARE, ABORTS_INVOKE = KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE
+HALTS_PREPARE, HALTS_INVOKE = KernelOutcome.HALTS_PREPARE, KernelOutcome.HALTS_INVOKE
+INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
+RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
+BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"
+ABOVE_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:109"
 
 
 class OfLayer(NamedTuple):
@@ -93,21 +101,3 @@ class KernelLimit(NamedTuple):
     def source(self) -> str:
         """File and line from the root of the repository."""
         return self.location if self.location.startswith("tensorflow/") else K + self.location
-
-
-class KernelOperand(NamedTuple):
-    """A tensor that an operator reads or writes."""
-
-    position: int
-    """Number among the inputs, or the outputs."""
-    title: str
-    """What a message calls it."""
-    written: bool = False
-    """An output."""
-
-    def of(self, view: OperatorView) -> TfliteTensor:
-        """The tensor. Raises Unpredictable where there is none."""
-        tensor = view.output(self.position) if self.written else view.input(self.position)
-        if tensor is None:
-            raise Unpredictable(f"{self.title} is missing, and the kernel reads it")
-        return tensor

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import frexp, isfinite, log
 
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import DATA, LEFT, OUTPUT, SECOND, listed
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND, KernelOperand
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import listed
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
-from onnxlint_cmsis.runtimes.tflm.rows import KernelOperand, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Objection, condition
 
 
 def activation_fits(view: OperatorView) -> Objection | None:

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, checks
-from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
+from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8, NUMBERS
+from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND, THIRD, KernelOperand
+from onnxlint_cmsis.runtimes.tflm.operator_conditions import typed, unless, where, with_steps
+from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
+from onnxlint_cmsis.runtimes.tflm.rows import (
     ABORTS_PREPARE,
     ABOVE_ONE,
     BELOW_ONE,
-    DATA,
-    FLOAT,
-    INDEX_TYPES,
-    INT8,
     INVOKE,
-    LEFT,
-    NUMBERS,
-    OUTPUT,
     PREPARE,
-    SECOND,
-    THIRD,
     WRONG,
-    typed,
-    unless,
-    where,
-    with_steps,
+    KernelLimit,
+    OfLayer,
 )
-from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOperand, OfLayer
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     ACTIVATION,
     UTIL,

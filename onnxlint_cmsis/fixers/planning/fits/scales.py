@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.softmax import function_output
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.graph import Graph
 
 
 def refusal_of_softmax_output(_graph: Graph, record: LoweredLayer) -> str:
