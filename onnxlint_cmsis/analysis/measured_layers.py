@@ -11,11 +11,12 @@ from math import exp, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.profile_runs import nothing_measured, runs_in, sums_fault
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layers import LayerReport
-    from onnxlint_cmsis.images.profiles import Profile, ProfileEvent
+    from onnxlint_cmsis.images.profiles import Profile
 
 LEAST = 10_000
 """Predicted instructions of the smallest layer whose factor counts: below, what surrounds a kernel is as much."""
@@ -45,6 +46,9 @@ KERNELS = {
 """Kernels whose factors are known."""
 
 
+TOTALS = "It has totals alone: print LogCsv for single layers."
+
+
 class MeasuredLayer(NamedTuple):
     """A layer with what was measured."""
 
@@ -71,17 +75,16 @@ class MeasuredModel(NamedTuple):
 
 def measured_model(reports: Sequence[LayerReport], profile: Profile) -> MeasuredModel:
     """Lay a profile over the layers of a model on one target, by order and name."""
-    if profile.empty:
-        said = "Every value in it is 0: micro_time.cc of TensorFlow Lite Micro gives no time on this target; port it."
-        return MeasuredModel(profile, (), 0, (said,))
+    if fault := nothing_measured(profile):
+        return MeasuredModel(profile, (), 0, (fault,))
+    operators = [report.op for report in reports]
     if not profile.events:
-        return MeasuredModel(profile, (), 1, ("It has totals alone: print LogCsv for single layers.",))
-    runs, left = divmod(len(profile.events), max(1, len(reports)))
-    fault = "" if runs and not left else f"It has {len(profile.events)} events, and the model {len(reports)} operators"
-    fault = fault or _name_fault(reports, profile.events)
-    if fault:
-        return MeasuredModel(profile, (), 0, (f"{fault}: it is the log of another model.",))
-    values = [median(event.value for event in profile.events[index :: len(reports)]) for index in range(len(reports))]
+        fault = sums_fault(operators, profile.sums)
+        return MeasuredModel(profile, (), 0 if fault else 1, (fault or TOTALS,))
+    laid = runs_in(operators, profile)
+    if laid.fault:
+        return MeasuredModel(profile, (), 0, (laid.fault,))
+    values = [median(run[index].value for run in laid.runs) for index in range(len(reports))]
     ratios = {
         index: value / report.instructions
         for index, (value, report) in enumerate(zip(values, reports, strict=True))
@@ -92,20 +95,9 @@ def measured_model(reports: Sequence[LayerReport], profile: Profile) -> Measured
         MeasuredLayer(report, value, value / report.instructions / unit if report.instructions and unit else None)
         for report, value in zip(reports, values, strict=True)
     )
-    remarks = (*_cause(reports, ratios, profile.unit), *_off(reports, ratios))
-    return MeasuredModel(profile, layers, runs, remarks)
-
-
-def _name_fault(reports: Sequence[LayerReport], events: Sequence[ProfileEvent]) -> str:
-    """The first event whose name is not that of the operator in its place; empty where all fit or names are others'."""
-    known = {report.op for report in reports}
-    if not any(event.operator in known for event in events):
-        return "" if any("::" in event.operator or not event.operator.isupper() for event in events) else "No name fits"
-    for index, event in enumerate(events):
-        report = reports[index % len(reports)]
-        if event.operator != report.op:
-            return f"Event {index} is {event.operator}, and operator {index % len(reports)} is {report.op}"
-    return ""
+    remarks = (*laid.remarks, *_cause(reports, ratios, profile.unit), *_off(reports, ratios))
+    total = sum(event.value for run in laid.runs for event in run)
+    return MeasuredModel(profile._replace(total=total), layers, len(laid.runs), remarks)
 
 
 def _cause(reports: Sequence[LayerReport], ratios: Mapping[int, float], unit: str) -> tuple[str, ...]:

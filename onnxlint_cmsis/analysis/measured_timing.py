@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.timing.device import Device
     from onnxlint_cmsis.timing.work import LayerWork
 
-PER_SECOND = {"ms": 1e3, "us": 1e6}
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Units of time, each with how many a second has; the other units of a log count cycles, but for instructions."""
 
 
@@ -64,6 +64,8 @@ class Agreement(NamedTuple):
 def measured_work(model: ModelAnalysis, target: Target, measured: MeasuredModel) -> MeasuredWork:
     """What the log of a model on one target measured. Raises TimingError."""
     device, unit = device_of(model, target), measured.profile.unit
+    if not measured.runs:
+        raise TimingError(measured.remarks[0])
     if unit == "instructions":
         raise TimingError("the log counts instructions; cycles or milliseconds are needed")
     if device is None:

@@ -31,13 +31,14 @@ def measured_by(path: str, reports: Sequence[LayersReport]) -> MeasuredModel | N
     if len(reports) != 1 or len(targets) > 1:
         raise UsageError("--measured is for one model, one data type and one CPU: name one FILE and one --target")
     try:
-        text = read_regular(path, LARGEST).decode("utf-8", "replace")
+        content = read_regular(path, LARGEST)
     except NotReadError as error:
         raise UsageError(f"--measured: {path} {error.strerror}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"--measured: {path}: {reason}") from None
-    profile = read_profile(text)
+    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))  # as PowerShell writes what it redirects
+    profile = read_profile(content.decode("utf-16" if wide else "utf-8", "replace"))
     if profile is None:
         raise UsageError(f"--measured: {path}: no profiler's output is in it; allowed is {FORMS}")
     return measured_model(reports[0].layers, profile)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -25,6 +26,8 @@ class ProfileEvent(NamedTuple):
     """Its name in the log."""
     value: float
     """What was measured, in the unit of the profile."""
+    number: int = -1
+    """Its number in the log; -1 where the log has none."""
 
 
 class Profile(NamedTuple):
@@ -33,7 +36,7 @@ class Profile(NamedTuple):
     form: str
     """Who prints it so."""
     unit: str
-    """`ticks`, `cycles`, `instructions`, `ms` or `us`."""
+    """`ticks`, `cycles`, `instructions`, `s`, `ms`, `us` or `ns`."""
     events: tuple[ProfileEvent, ...] = ()
     """Operators in the order in which they ran, those of several runs behind each other; none for totals."""
     sums: tuple[ProfileEvent, ...] = ()
@@ -47,18 +50,23 @@ class Profile(NamedTuple):
         return not self.total
 
 
-_CSV = re.compile(r'^\s*"?(\d+)"?\s*,\s*"?([A-Za-z][\w-]*)"?\s*,\s*"?(\d+)"?\s*$')
-_TOOK = re.compile(r"([A-Za-z][\w-]*) took (\d+) ticks \((\d+) ms\)")
-_TAG = re.compile(r'^\s*"?([A-Za-z][\w-]*)"?\s*,\s*(\d+)\s*$')
-_NATIVE = re.compile(r"native_call_(\S+?)\s*[|│]?\s+(\d+(?:\.\d+)?)(?:\s|[|│]|$)")
-_ST = re.compile(r"^\s*(\d+)\s+(\d+)\s+([A-Za-z][\w() .-]*?)\s+(\d+(?:\.\d+)?)\s+(\d+(?:\.\d+)?)\s*%")
-_LAP = re.compile(r"m-lap-us-(\d+)")
-_INVOKE = re.compile(r"invoke_cycles:\s*(\d+)")
+_COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_CSV = re.compile(r'(?:^|[\s>\]:])"?(\d{1,18})"?\s*,\s*"?([A-Za-z][\w-]*)"?\s*,\s*"?(-?\d{1,18})"?\s*$')
+_TOOK = re.compile(r"(?:^|[\s>\]:])([A-Za-z][\w-]*) took (-?\d{1,18}) ticks \((-?\d{1,18}) ms\)")
+_TAG = re.compile(r'(?:^|[\s>\]:])"?([A-Za-z][\w-]*)"?\s*,\s*(-?\d{1,18})\s*$')
+_NATIVE = re.compile(r"native_call_(\S+?)((?:\s*[|│]?\s+\d{1,18}(?:\.\d+)?(?:e[-+]\d\d?)?(?=\s|[|│]|$))+)")
+_SCALES = re.compile(r"(\w+) \((s|ms|us|ns|cycles)\)")
+_ST = re.compile(
+    r"^\s*(\d{1,18})\s+(\d{1,18})\s+([A-Za-z][\w() .-]*?)\s+(\d{1,18}(?:\.\d+)?)\s+(\d{1,18}(?:\.\d+)?)\s*%"
+)
+_LAP = re.compile(r"m-lap-us-(\d{1,18})")
+_INVOKE = re.compile(r"invoke_cycles:\s*(\d{1,18})")
 
 
 def read_profile(text: str) -> Profile | None:
-    """What a log holds; None where no form that is known is in it."""
-    lines = [line[:LONGEST_LINE] for line in text.splitlines()[:MOST_LINES]]
+    """What a log holds, whatever a console writes before its lines; None where no form that is known is in it."""
+    written = [line for line in text.lstrip("\ufeff").splitlines() if line and not line.isspace()]
+    lines = [_COLOR.sub("", line[:LONGEST_LINE]) for line in written[:MOST_LINES]]
     readers: tuple[Callable[[Sequence[str]], Profile | None], ...] = (
         _counters, _csv_events, _took, _inspector, _st_table, _ticks_per_tag, _laps, _zephyr,
     )  # fmt: skip
@@ -71,8 +79,8 @@ def _of(form: str, unit: str, events: Sequence[ProfileEvent]) -> Profile | None:
 
 
 def _csv_events(lines: Sequence[str]) -> Profile | None:
-    matches = [match for line in lines if (match := _CSV.match(line))]
-    events = [ProfileEvent(match[2], float(match[3])) for match in matches]
+    matches = [match for line in lines if (match := _CSV.search(line))]
+    events = [ProfileEvent(match[2], float(match[3]), int(match[1])) for match in matches]
     return _of("TensorFlow Lite Micro, LogCsv", "ticks", events)
 
 
@@ -83,13 +91,13 @@ def _took(lines: Sequence[str]) -> Profile | None:
 
 
 def _ticks_per_tag(lines: Sequence[str]) -> Profile | None:
-    begin = next((number for number, line in enumerate(lines) if line.lstrip().startswith('"Unique Tag"')), None)
+    begin = next((number for number, line in enumerate(lines) if '"Unique Tag"' in line), None)
     if begin is None:
         return None
     sums: list[ProfileEvent] = []
     for line in lines[begin + 1 :]:
-        match = _TAG.match(line)
-        if not match:
+        match = _TAG.search(line)
+        if not match or "total number of ticks" in line:
             break
         sums.append(ProfileEvent(match[1], float(match[2])))
     total = sum(row.value for row in sums)
@@ -110,16 +118,28 @@ def _counters(lines: Sequence[str]) -> Profile | None:
     for row in csv.reader(lines[begin + 1 :]):
         fields = dict(zip(columns, row, strict=False))
         try:
-            events.append(ProfileEvent(fields["op"].strip(), float(fields[column])))
+            event = ProfileEvent(fields["op"].strip(), float(fields[column]))
         except (KeyError, ValueError):
             break
+        if not isfinite(event.value):
+            break
+        events.append(event)
     return _of("heliaPROFILER", counted[column], events)
 
 
 def _inspector(lines: Sequence[str]) -> Profile | None:
-    matches = [match for line in lines if (match := _NATIVE.search(line))]
-    events = [ProfileEvent(match[1], float(match[2])) for match in matches]
-    return _of("ExecuTorch's Inspector", "ms", events)
+    """ExecuTorch's Inspector: the average, else the median, else the first of the columns that have a unit."""
+    head = next((line for line in lines if "event_name" in line and _SCALES.search(line)), "avg (ms)")
+    columns = _SCALES.findall(head)
+    names = [name for name, _ in columns]
+    column = next((names.index(name) for name in ("avg", "p50") if name in names), 0)
+    events = []
+    for line in lines:
+        match = _NATIVE.search(line)
+        values = re.findall(r"[\d.]+(?:e[-+]\d+)?", match[2]) if match else []
+        if match and len(values) > column:
+            events.append(ProfileEvent(match[1], float(values[column])))
+    return _of("ExecuTorch's Inspector", columns[0][1], events)
 
 
 def _st_table(lines: Sequence[str]) -> Profile | None:
@@ -129,8 +149,10 @@ def _st_table(lines: Sequence[str]) -> Profile | None:
 
 
 def _laps(lines: Sequence[str]) -> Profile | None:
+    """The runner of EEMBC prints the time before and after."""
     laps = [int(match[1]) for line in lines for match in _LAP.finditer(line)]
-    return Profile("EEMBC's runner", "us", total=float(laps[1] - laps[0])) if len(laps) > 1 else None
+    taken = [float(after - before) for before, after in zip(laps[::2], laps[1::2], strict=False) if after > before]
+    return Profile("EEMBC's runner", "us", total=sorted(taken)[len(taken) // 2]) if taken else None
 
 
 def _zephyr(lines: Sequence[str]) -> Profile | None:

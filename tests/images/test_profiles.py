@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.analysis.measured_layers import MeasuredModel, measured_model
+from onnxlint_cmsis.analysis.profile_runs import ProfileRuns, runs_in
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.images.profiles import read_profile
@@ -101,6 +103,123 @@ def test_a_log_that_does_not_fit_is_said_to_be_so(log: str, says: str, tmp_path:
     laid = measured(log, conv(tmp_path))
     assert not laid.layers
     assert says in laid.remarks[0]
+
+
+THREE = ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D"]
+"""Operators of a model."""
+
+
+def csv_of(*names: str, first: int = 0) -> str:
+    """What LogCsv prints of events that take 10 ticks and more."""
+    rows = [f"{first + index},{name},{10 + index}" for index, name in enumerate(names)]
+    return "\n".join(['"Event","Tag","Ticks"', *rows, ""])
+
+
+def laid(text: str, operators: Sequence[str] = tuple(THREE)) -> ProfileRuns:
+    """The runs in a log."""
+    profile = read_profile(text)
+    assert profile
+    return runs_in(operators, profile)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "[00:00:12.345,000] <inf> tflm: ", "I (1234) app: ", "\x1b[0;32m12:01:02 > ", "\t", "<3>"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_what_a_console_writes_before_a_line_changes_nothing(prefix: str, end: str) -> None:
+    took = "".join(f"{name} took {number} ticks (0 ms).\n" for number, name in enumerate(THREE, 10))
+    sums = '"Unique Tag","Total ticks"\nCONV_2D, 22\nDEPTHWISE_CONV_2D, 11\n"total number of ticks", 33\n'
+    for text in (csv_of(*THREE), took):
+        runs = laid("".join(f"{prefix}{line}{end}" for line in text.splitlines()))
+        assert [[event.value for event in run] for run in runs.runs] == [[10, 11, 12]]
+    profile = read_profile("".join(f"{prefix}{line}{end}" for line in sums.splitlines()))
+    assert profile
+    assert [(row.operator, row.value) for row in profile.sums] == [("CONV_2D", 22), ("DEPTHWISE_CONV_2D", 11)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (csv_of(*THREE[:2]), "It has 2 events, and the model 3 operators: it is cut, or the log of another model."),
+        (csv_of(*THREE, *THREE[:1]), "It has 4 events, and the model 3 operators: it is cut, or"),
+        (csv_of(*THREE).replace("1,DEPTHWISE_CONV_2D,11\n", ""), "Event 0 is followed by event 2: lines are missing"),
+        (csv_of(*THREE[1:], first=1), "It has 2 events"),
+        (csv_of(*THREE) + csv_of("CONV_2D", "SOFTMAX"), "Event 1 is SOFTMAX, and operator 1 is DEPTHWISE_CONV_2D"),
+        (csv_of("ADD", "MUL", "SOFTMAX"), "It has ADD, and no name fits"),
+        ("0 1 Softmax 1.2 60% 60% x\n1 2 Conv2D 0.8 20% 80% y\n2 3 Conv2D 0.8 20% 100% y\n", "Event 0 is Softmax"),
+        ("0 1 Aa 1.2 60% 60% x\n1 2 Bb 0.8 20% 80% y\n2 3 Cc 0.8 20% 100% y\n", "Names do not tell"),
+    ],
+)
+def test_a_log_that_may_be_of_another_model_is_not_laid_over_it(text: str, says: str) -> None:
+    runs = laid(text)
+    assert not runs.runs
+    assert runs.fault.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        (csv_of(*THREE) + csv_of(*THREE[:1]), "It ends within a run, which is left out."),
+        (csv_of(*THREE[2:], first=2) + csv_of(*THREE), "It begins within a run, which is left out."),
+        (f"Setup took 4 ticks (0 ms).\n{''.join(f'{name} took 9 ticks (0 ms).' + chr(10) for name in THREE)}",
+         "Setup is no operator: left out."),
+    ],
+)  # fmt: skip
+def test_a_log_with_more_than_whole_runs_has_these(text: str, remark: str) -> None:
+    runs = laid(text)
+    assert [len(run) for run in runs.runs] == [3]
+    assert runs.remarks == (remark,)
+
+
+def test_names_of_another_tool_fit_where_they_mean_the_same() -> None:
+    rows = ["0 1 Conv2D 1.2 60% 60% a", "1 2 DepthwiseConv2D 0.8 20% 80% b", "2 3 Nonlinearity 0.8 20% 100% c"]
+    assert len(laid("\n".join(rows)).runs) == 1
+
+
+def test_sums_of_other_operators_are_of_another_model(tmp_path: Path) -> None:
+    head = '"Unique Tag","Total ticks across all events with that tag."\n'
+    assert measured(f"{head}SOFTMAX, 7\n", conv(tmp_path)).remarks[0].endswith("it is the log of another model.")
+    assert "totals alone" in measured(f"{head}CONV_2D, 7\n", conv(tmp_path)).remarks[0]
+
+
+@pytest.mark.parametrize("ticks", ["-5", "4294950000"])
+def test_a_counter_that_wrapped_is_told(ticks: str, tmp_path: Path) -> None:
+    told = measured(f"0,CONV_2D,{ticks}\n", conv(tmp_path))
+    assert not told.layers
+    assert "the counter wrapped" in told.remarks[0]
+
+
+def test_zeros_of_another_tool_are_not_laid_to_tflm(tmp_path: Path) -> None:
+    told = measured("id,op,ARM_PMU_CPU_CYCLES\n0,CONV_2D,0\n", conv(tmp_path))
+    assert told.remarks == ("Every value in it is 0: nothing was measured.",)
+
+
+def test_the_average_of_the_inspector_counts_in_its_unit() -> None:
+    text = (
+        "event_block_name │ event_name │ p10 (us) │ p50 (us) │ avg (us) │ max (us)\n"
+        "Execute │ native_call_cortex_m::quantized_conv2d.out │ 1.0 │ 2.0 │ 3.0 │ 9e+02 │ []\n"
+    )
+    profile = read_profile(text)
+    assert profile
+    assert (profile.unit, [event.value for event in profile.events]) == ("us", [3.0])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_log_that_windows_wrote_is_read(encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.txt"
+    log.write_bytes("0,CONV_2D,77\r\n".encode(encoding))
+    words = ["layers", str(conv(tmp_path)), "--isolated", "--target", "m4", "--measured", str(log)]
+    assert main([*words, "--output-format", "json"]) == 0
+    assert [row["measured"] for row in json.loads(capsys.readouterr().out)["measured"]["layers"]] == [77]
+
+
+def test_no_timing_is_written_from_the_log_of_another_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, timing = tmp_path / "log.txt", tmp_path / "board.toml"
+    log.write_text("0,SOFTMAX,7\n")
+    words = ["layers", str(conv(tmp_path)), "--isolated", "--target", "m4", "--clock", "100MHz"]
+    assert main([*words, "--measured", str(log), "--write-timing", str(timing)]) == 2
+    assert "it is the log of another model" in " ".join(capsys.readouterr().err.split())
+    assert not timing.exists()
 
 
 @beside
