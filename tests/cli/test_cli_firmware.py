@@ -310,3 +310,16 @@ def test_what_no_optimization_costs_is_told_by_core(
     report = _written(capsys, firmware(with_library(arm_nn_mat_mult_nt_t_s8=function), core=core))
     (finding,) = (row for row in report["findings"] if row["code"] == "CNN701")
     assert f"some {times} times the predicted instructions" in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "times"),
+    [(b"Debian clang version 19.1.7", "8"), (b"clang version 19.1\0GCC: 12.2.1", "8 to 15"), (b"other", "8 to 15")],
+)
+def test_what_no_optimization_costs_is_told_by_compiler(
+    comment: bytes, times: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gcc = b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0"
+    report = _written(capsys, firmware(with_library(**SLOW)).replace(gcc, comment.ljust(len(gcc), b"\0")))
+    (finding,) = (row for row in report["findings"] if row["code"] == "CNN701")
+    assert f"some {times} times the predicted instructions" in finding["message"]
