@@ -145,6 +145,8 @@ class FileResult(NamedTuple):
     """Lines of C++ for an application of TensorFlow Lite Micro, where a board is named."""
     line: int = 1
     """Line of a C file on which the array begins that holds the model; 1 for a file of its own."""
+    firmware: str = ""
+    """Image that has the bytes of the model file; empty where none is named, or it has others."""
 
     @property
     def verdict(self) -> str:

@@ -1,4 +1,4 @@
-"""`onnxlint-cmsis compare --base COMMIT`: every model of a work tree that is another one than in a commit."""
+"""`onnxlint-cmsis compare --base COMMIT`: every model and image of a work tree that is another one than in a commit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from onnxlint_cmsis.cli.discovery import discover
 from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
 from onnxlint_cmsis.formats.c_arrays import arrays_of, has_sign, shows_sign
-from onnxlint_cmsis.formats.format import SUFFIXES, file_of, is_c, is_model
+from onnxlint_cmsis.formats.format import ELF_SUFFIXES, SUFFIXES, array_in, file_of, is_c, is_image, is_model
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.git_ignored import ignored_by_git
 from onnxlint_cmsis.ground.git_repository import GitError, Repository, repository_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
+from onnxlint_cmsis.output.comparison import METRICS
 from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ class NotCompared(NamedTuple):
     """Sentences on models of which a version cannot be read."""
 
 
-def compare_with_base(args: argparse.Namespace, settings: Configuration, limits: tuple[GrowthLimit, ...]) -> int:
-    """Print what changed in each model; the worst of the exit codes. Raises UsageError."""
-    from onnxlint_cmsis.output.comparison_json import comparison_json
+def compare_with_base(args: argparse.Namespace, settings: Configuration) -> int:
+    """Print what changed in each model and image; the worst of the exit codes. Raises UsageError."""
+    from onnxlint_cmsis.output.growth_limits import growth_limits
 
+    limits = growth_limits(args.fail_on_increase, (*METRICS, "ram"))  # the RAM of an image
     repository = None if args.base.startswith("-") else repository_of(Path())
     if repository is None:
         raise UsageError(f"--base {args.base}: there is no git work tree here that could have such a commit")
@@ -76,24 +78,55 @@ def compare_with_base(args: argparse.Namespace, settings: Configuration, limits:
             continue
         try:
             with models.versions(change, args.base) as (before, after):
-                told = Comparison.of(before, after, settings, limits, run=args.run)
+                shown = _compared(before, after, settings, limits, args)
         except UsageError as error:
             code = 2
             say(f"error: {error}")
             rest.errors.append(str(error))
             continue
-        code = max(code, 1 if told.over else 0)
-        compared.append(comparison_json(*told))
+        code = max(code, 1 if shown.over else 0)
+        compared.append(shown.fields)
         if args.form != "json":
-            sys.stdout.write(rendered(args, told))
+            sys.stdout.write(shown.text)
     if args.form == "json":
         fields = {"version": VERSION, "base": models.commit, "compared": compared, **rest._asdict()}
         sys.stdout.write(json_text(fields))
     elif not changes:
-        sys.stdout.write(f"no model is another one than in {printable(args.base)}\n")
+        sys.stdout.write(f"no model and no image is another one than in {printable(args.base)}\n")
     else:
         sys.stdout.write("".join(_lines(args.base, rest, is_markdown=args.form == "markdown")))
     return code
+
+
+class _Compared(NamedTuple):
+    """What changed in one file."""
+
+    over: bool
+    """Whether a figure grew by more than is allowed."""
+    fields: dict[str, object]
+    """For JSON."""
+    text: str
+    """For people."""
+
+
+def _compared(
+    before: Version,
+    after: Version,
+    settings: Configuration,
+    limits: tuple[GrowthLimit, ...],
+    args: argparse.Namespace,
+) -> _Compared:
+    """Compare two versions of a model or an image, each with the limits of its own figures. Raises UsageError."""
+    if is_image(after.path) and not array_in(after.path):
+        from onnxlint_cmsis.cli.compare_images import METRICS as OF_IMAGE
+        from onnxlint_cmsis.cli.compare_images import ImageComparison
+
+        built = ImageComparison.of(before, after, tuple(limit for limit in limits if limit.metric in OF_IMAGE))
+        return _Compared(bool(built.over), built.fields(), built.shown(args.form))
+    from onnxlint_cmsis.output.comparison_json import comparison_json
+
+    told = Comparison.of(before, after, settings, limits, run=args.run)
+    return _Compared(bool(told.over), comparison_json(*told), rendered(args, told))
 
 
 def _lines(base: str, rest: NotCompared, *, is_markdown: bool) -> Iterator[str]:
@@ -156,9 +189,9 @@ class BaseModels:
         yield from (Change(name, "") for name in old)
 
     def _is_model(self, name: str) -> bool:
-        """Whether a file is named like a model, or is C that looks as if it held one, here or, being gone, before."""
+        """Whether a file is named like a model or an ELF, or is C that looks as if it held one, here or before."""
         if not is_c(name):
-            return is_model(name)
+            return is_model(name) or name.lower().endswith(ELF_SUFFIXES)
         if self._is_here(name):
             return has_sign(str(self._top / name))
         try:

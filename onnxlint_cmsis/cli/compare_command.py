@@ -17,8 +17,9 @@ DESCRIPTION = (
     "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "
     "(flash), of activations (arena) and of scratch, the layers that changed, and whether outputs are equal for every "
     "input, as `verify` tells, or with --run on 16 inputs. A version is a file or a file of a "
-    "git commit, as in git: HEAD:models/kws.onnx. With --base, every model below the paths that is another one than in "
-    "that commit is compared: changed, renamed, or with other external data; new and deleted ones are named. Of two "
+    "git commit, as in git: HEAD:models/kws.onnx. With --base, every model and ELF below the paths that is another one "
+    "than in that commit is compared: changed, renamed, or with other external data; new and deleted ones are named. "
+    "An ELF has to be in the commit, or named. Of two "
     "firmware images or libraries it tells what the build changed: core, compiler, release, optimization, runtime, "
     "operators, functions, models, arena, RAM and flash; flash, ram and arena can have a limit. Figures of models "
     "that can have a limit: findings, instructions, most_instructions, macs, flash, arena, scratch, unknown_layers. "
@@ -58,12 +59,12 @@ def run(argv: list[str]) -> int:
 
         with opened(*args.paths) as (before, after):
             return compare_images(before, after, growth_limits(args.fail_on_increase, METRICS), args.form)
-    limits = growth_limits(args.fail_on_increase)
     settings = configuration(args)
     if args.base:
         from onnxlint_cmsis.cli.compare_base import compare_with_base
 
-        return compare_with_base(args, settings, limits)
+        return compare_with_base(args, settings)
+    limits = growth_limits(args.fail_on_increase)
     if len(args.paths) != 2:
         raise UsageError(f"compare takes two versions, BEFORE and AFTER, or --base COMMIT; given are {len(args.paths)}")
     with opened(*args.paths) as (before, after):

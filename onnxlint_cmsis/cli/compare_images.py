@@ -40,22 +40,46 @@ class ImageComparison(NamedTuple):
     over: tuple[Figure, ...]
     """Figures that grew by more than is allowed."""
 
+    @classmethod
+    def of(cls, before: Version, after: Version, limits: tuple[GrowthLimit, ...]) -> ImageComparison:
+        """Compare two versions. Raises UsageError, for a limit of what the first does not tell too."""
+        old, new = _read(before), _read(after)
+        if type(old) is not type(new):
+            raise UsageError(f"{before.name} and {after.name}: one is a library, the other an image")
+        figures = [Figure(metric, "", _figure(old, metric), _figure(new, metric)) for metric in METRICS]
+        known = {figure.metric for figure in figures if figure.before is not None}
+        for limit in limits:
+            if limit.metric not in known:
+                raise UsageError(f"--fail-on-increase {limit.metric}: {before.name} does not tell it")
+        over = tuple(figure for figure in figures if any(limit.exceeded(figure) for limit in limits))
+        return cls(before.name, after.name, build_changes(old, new), over)
+
+    def fields(self) -> dict[str, object]:
+        """What changed, for JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "changes": [
+                {
+                    "key": change.key, "certainty": change.certainty, "text": change.text,
+                    "before": _fact(change.before), "after": _fact(change.after),
+                    "came": [*change.came], "went": [*change.went],
+                }
+                for change in self.changes
+            ],
+            "over": [{"metric": row.metric, "before": row.before, "after": row.after} for row in self.over],
+        }  # fmt: skip
+
+    def shown(self, form: str) -> str:
+        """What changed, as text or as Markdown."""
+        return _markdown(self) if form == "markdown" else _text(self)
+
 
 def compare_images(before: Version, after: Version, limits: tuple[GrowthLimit, ...], form: str) -> int:
     """Print what a build changed; 1 where a figure grew too much. Raises UsageError."""
-    old, new = _read(before), _read(after)
-    if type(old) is not type(new):
-        raise UsageError(f"{before.name} and {after.name}: one is a library, the other an image")
-    figures = [Figure(metric, "", _figure(old, metric), _figure(new, metric)) for metric in METRICS]
-    known = {figure.metric for figure in figures if figure.before is not None}
-    for limit in limits:
-        if limit.metric not in known:
-            raise UsageError(f"--fail-on-increase {limit.metric}: {before.name} does not tell it")
-    over = tuple(figure for figure in figures if any(limit.exceeded(figure) for limit in limits))
-    compared = ImageComparison(before.name, after.name, build_changes(old, new), over)
-    render = {"json": _json, "markdown": _markdown}.get(form, _text)
-    sys.stdout.write(render(compared))
-    return 1 if over else 0
+    compared = ImageComparison.of(before, after, limits)
+    sys.stdout.write(json_text({"version": VERSION, **compared.fields()}) if form == "json" else compared.shown(form))
+    return 1 if compared.over else 0
 
 
 def _read(version: Version) -> Build | LibraryBuild:
@@ -99,25 +123,6 @@ def _markdown(compared: ImageComparison) -> str:
     if not compared.changes:
         lines.append("Nothing that they tell differs.")
     return "\n".join([*lines, "", ""])
-
-
-def _json(compared: ImageComparison) -> str:
-    return json_text(
-        {
-            "version": VERSION,
-            "before": compared.before,
-            "after": compared.after,
-            "changes": [
-                {
-                    "key": change.key, "certainty": change.certainty, "text": change.text,
-                    "before": _fact(change.before), "after": _fact(change.after),
-                    "came": [*change.came], "went": [*change.went],
-                }
-                for change in compared.changes
-            ],
-            "over": [{"metric": row.metric, "before": row.before, "after": row.after} for row in compared.over],
-        }
-    )  # fmt: skip
 
 
 def _fact(fact: Fact | None) -> dict[str, object] | None:

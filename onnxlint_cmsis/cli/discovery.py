@@ -7,7 +7,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from onnxlint_cmsis.formats.format import C_SUFFIXES, file_of, is_c, is_image, is_model, is_skipped, marked_format
+from onnxlint_cmsis.formats.format import (
+    C_SUFFIXES,
+    ELF_SUFFIXES,
+    file_of,
+    is_c,
+    is_image,
+    is_model,
+    is_skipped,
+    marked_format,
+)
 from onnxlint_cmsis.formats.held import held_model, is_held
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_stream
@@ -122,7 +131,7 @@ def _is_folder(path: str) -> bool:
 
 def images_in(folder: str) -> list[str]:
     """Firmware with symbols in a folder, which no search takes: every build makes it anew."""
-    return sorted(str(path) for path in Path(folder).iterdir() if path.suffix.lower() in (".elf", ".axf"))
+    return sorted(str(path) for path in Path(folder).iterdir() if path.suffix.lower() in ELF_SUFFIXES)
 
 
 def _mistaken(folder: str) -> list[str]:

@@ -108,6 +108,7 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
         ),
         left_out=(*unchecked, *deployed.untold),
         line=model.line,
+        firmware=deployed.path,
         application=_application(model, summary) if settings.board and not stops else (),
         statistics=(("nodes", len(graph.nodes)), ("layers", len(lowered.layers)), *result.statistics),
     )
@@ -214,6 +215,8 @@ def _fit(model: ModelAnalysis, settings: Settings) -> _Fit:
 class _Deployed(NamedTuple):
     """What the firmware of a model brings."""
 
+    path: str = ""
+    """Image that has the bytes of the model file."""
     findings: tuple[Finding, ...] = ()
     """What is wrong with the model in it."""
     image: tuple[Finding, ...] = ()
@@ -228,10 +231,11 @@ def _deployed(model: ModelAnalysis, settings: Settings) -> _Deployed:
     """The model in its firmware, where it is in an image or the settings name one."""
     if not (settings.firmware or is_image(file_of(model.path))):
         return _Deployed()
-    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes, image_faults, untold
+    from onnxlint_cmsis.cli.firmware import deployment_findings, deployment_notes, firmware_of, image_faults, untold
 
     open_ = untold(model, settings)
     return _Deployed(
+        firmware_of(model, settings),
         tuple(deployment_findings(model, settings)),
         tuple(image_faults(model, settings)),
         (*deployment_notes(model, settings), *open_),

@@ -66,6 +66,12 @@ def _findings(scope: RuleScope, subject: object, settings: Settings, path: str) 
     return [finding for check in checks for finding in check.findings(subject)]
 
 
+def firmware_of(model: ModelAnalysis, settings: Settings) -> str:
+    """The image that the settings name and that has the bytes of a model file; empty where it has others."""
+    build = None if array_in(model.path) else build_for(model.path, settings)
+    return build.path if build and any(row.data == model.data for row in build.models) else ""
+
+
 def untold(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     """What the image does not tell and nobody set, as a sentence."""
     build = build_for(model.path, settings)
@@ -90,8 +96,8 @@ def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...
         notes.append(f"{build.path} decides what is not set: {shown}.")
     if told.others and "targets" in taken:
         notes.append(f"The same image could be for a {' or '.join(told.others)}: name yours with --target.")
-    inside = next((row for row in build.models if row.data == model.data), None)
-    if inside and not array_in(model.path):
+    if firmware_of(model, settings):
+        inside = next(row for row in build.models if row.data == model.data)
         notes.append(f"It is in {build.path} as {inside.name}.")
     return tuple(notes)
 

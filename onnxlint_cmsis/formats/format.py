@@ -152,6 +152,8 @@ C_SUFFIXES = (".h", ".hh", ".hpp", ".c", ".cc", ".cpp", ".cxx", ".ino")
 """Endings of C and C++ files, which may hold models as arrays (`c_arrays.py`)."""
 IMAGE_SUFFIXES = (".elf", ".axf", ".out", ".hex", ".uf2", ".bin", ".img", ".a")
 """Endings of firmware images, which may hold models, and of libraries (`images/`)."""
+ELF_SUFFIXES = (".elf", ".axf")
+"""Those of them that are firmware for sure, with symbols as the linker wrote them."""
 INSIDE = "::"
 """Between a C file or an image and a model in it, with the ending of that: `model.cc::g_model.tflite`."""
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache__"})

@@ -17,7 +17,9 @@ EMPTY_BESIDE = {"cmsis_nn_memcpy": "cmsis_nn", "operators_linked": "operators"}
 """Facts that a build does not have where there is no such name, and the one whose names it has then."""
 SIZES = ("ram", "flash")
 """Keys whose values are bytes."""
-SEVERAL = {"model": ("sha256", "name"), "arena": ("symbol",), "region": ("name",)}
+REGION = "region"
+"""Key of regions of memory, of which a map file beside the image tells."""
+SEVERAL = {"model": ("sha256", "name"), "arena": ("symbol",), REGION: ("name",)}
 """Facts that a build has several of, and by what two of them are the same, the surest first."""
 UNTOLD = "not told"
 SHOWN = 5
@@ -61,6 +63,8 @@ def _by_key(facts: tuple[Fact, ...]) -> dict[str, list[Fact]]:
 def _changes(
     key: str, old: dict[str, list[Fact]], new: dict[str, list[Fact]], *, inlined: bool
 ) -> Iterator[BuildChange]:
+    if key == REGION and not (key in old and key in new):
+        return  # the map file beside one of them is not there
     if key in SEVERAL:
         for before, after in _paired(old.get(key, []), new.get(key, []), SEVERAL[key]):
             text = _text_of_pair(key, before, after)

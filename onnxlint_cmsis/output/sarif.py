@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +141,10 @@ def uri_bases(paths: Iterable[str], folder: str) -> dict[str, Any] | None:
 
 
 def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:
+    at, image = _model_in(file, run), []
+    if at is not None:
+        physical = om.PhysicalLocation(artifact_location=_artifact_of(file, number, run))
+        image = [om.Location(id=1, physical_location=physical, message=om.Message(text="The image with this model."))]
     for finding, print_ in zip(file.findings, fingerprints(file.findings), strict=True):
         around = (finding, file, number, run)
         fields = {**finding_fields(finding), "op_type": finding.location.op_type}
@@ -148,11 +153,20 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
             rule_index=index.get(finding.code, -1),
             level=finding.level.name.lower(),
             message=om.Message(text=sarif_text(named_array(finding.complete, file))),
-            locations=[_location(*around)],
-            related_locations=[*_bytes(*around), *_others(*around), *_python(finding, file, run)] or None,
+            locations=[_location(*around) if at is None else _location(finding, run.files[at], at, run)],
+            related_locations=[*image, *_bytes(*around), *_others(*around), *_python(finding, file, run)] or None,
             partial_fingerprints={FINGERPRINT: named_array(print_, file).replace(" ", "")},
             properties={name: value for name, value in fields.items() if name not in _SHOWN_ELSEWHERE and value},
         )
+
+
+def _model_in(image: FileResult, run: Run) -> int | None:
+    """The number of the first model file whose bytes an image has: a repository has that, and seldom the image."""
+    if image.model:
+        return None
+    path = os.path.realpath(Path(run.folder, image.path))
+    named = (number for number, file in enumerate(run.files) if file.firmware)
+    return next((n for n in named if os.path.realpath(Path(run.folder, run.files[n].firmware)) == path), None)
 
 
 def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:

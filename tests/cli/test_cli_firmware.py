@@ -267,6 +267,24 @@ def test_sarif_names_the_function_and_the_model(capsys: pytest.CaptureFixture[st
     assert logical["CNN707"] == [{"name": "g_model", "kind": "variable"}]
 
 
+def test_sarif_has_what_is_said_of_an_image_at_the_model_file_that_is_in_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A repository has the model, and seldom the image."""
+    for content, where in ((MODEL, "models/m.tflite"), (MODEL + bytes(16), "app.elf")):
+        Path("models").mkdir(exist_ok=True)
+        Path("models/m.tflite").write_bytes(content)
+        Path("app.elf").write_bytes(firmware(with_library(**SLOW)))
+        main(["--isolated", "--output-format", "sarif", "models/m.tflite", "--firmware", "app.elf"])
+        results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+        (row,) = (result for result in results if result["ruleId"] == "CNN701")
+        (location,) = row["locations"]
+        assert location["physicalLocation"]["artifactLocation"]["uri"] == where
+        assert location["logicalLocations"] == [{"name": "arm_nn_mat_mult_nt_t_s8", "kind": "function"}]
+        related = [place["physicalLocation"]["artifactLocation"]["uri"] for place in row.get("relatedLocations", [])]
+        assert related == (["app.elf"] if where != "app.elf" else [])
+
+
 def test_fingerprints_of_an_image_stay_where_addresses_move(capsys: pytest.CaptureFixture[str]) -> None:
     """A model without a symbol goes by its number; an arena by its name."""
 

@@ -13,6 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 from onnxlint_cmsis.cli.main import main
+from support.firmware_images import firmware
 from support.models import text
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -258,4 +259,33 @@ def test_nothing_changed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     put("m.onnx")
     base = commit()
     assert main(["compare", "--base", base]) == 0
-    assert capsys.readouterr().out == f"no model is another one than in {base}\n"
+    assert capsys.readouterr().out == f"no model and no image is another one than in {base}\n"
+
+
+def test_images_of_a_commit_are_compared_as_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are those that the commit has: a search takes no other, as every build makes them anew."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@example.org", *words], check=True)
+
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    Path("app.elf").write_bytes(firmware())
+    git("add", "app.elf")
+    git("commit", "-qm", "image")
+    assert main(["compare", "--base", "HEAD", "--fail-on-increase", "ram=0,arena=0,flash=0"]) == 0
+    Path("app.elf").write_bytes(firmware(arena=3000))
+    Path("new.elf").write_bytes(firmware())
+    Path("app.map").write_text("Memory Configuration\n\nRAM 0x20000000 0x00010000 xrw\n")
+    capsys.readouterr()
+    assert main(["compare", "--base", "HEAD", "--fail-on-increase", "ram=0,arena=0,flash=0"]) == 1
+    told = capsys.readouterr().out
+    assert "arena" in told
+    assert "new.elf" not in told
+    assert main(["compare", "--base", "HEAD", "--output-format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["compared"]
+    assert (row["before"], [change["key"] for change in row["changes"]]) == ("HEAD:app.elf", ["arena"])
+    Path("app.elf").write_bytes(firmware()[:60])
+    assert main(["compare", "--base", "HEAD"]) == 2
