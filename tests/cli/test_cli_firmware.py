@@ -281,7 +281,7 @@ def test_sarif_has_what_is_said_of_an_image_at_the_model_file_that_is_in_it(
         (location,) = row["locations"]
         assert location["physicalLocation"]["artifactLocation"]["uri"] == where
         assert location["logicalLocations"] == [{"name": "arm_nn_mat_mult_nt_t_s8", "kind": "function"}]
-        related = [place["physicalLocation"]["artifactLocation"]["uri"] for place in row.get("relatedLocations", [])]
+        related = [other["physicalLocation"]["artifactLocation"]["uri"] for other in row.get("relatedLocations", [])]
         assert related == (["app.elf"] if where != "app.elf" else [])
 
 

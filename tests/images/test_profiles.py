@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.analysis.measured_layers import MeasuredModel, measured_model
-from onnxlint_cmsis.analysis.profile_runs import ProfileRuns, runs_in
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.images.profiles import read_profile
@@ -115,23 +113,25 @@ def csv_of(*names: str, first: int = 0) -> str:
     return "\n".join(['"Event","Tag","Ticks"', *rows, ""])
 
 
-def laid(text: str, operators: Sequence[str] = tuple(THREE)) -> ProfileRuns:
-    """The runs in a log."""
+def laid(text: str, tmp_path: Path) -> MeasuredModel:
+    """A log over a model with those operators."""
+    path = conv(tmp_path)
+    (report,) = layer_reports(ModelAnalysis(str(path), make_settings(str(path), targets=["m4"]).analysis))
     profile = read_profile(text)
     assert profile
-    return runs_in(operators, profile)
+    return measured_model([report._replace(op=operator) for operator in THREE], profile)
 
 
 @pytest.mark.parametrize(
     "prefix", ["", "[00:00:12.345,000] <inf> tflm: ", "I (1234) app: ", "\x1b[0;32m12:01:02 > ", "\t", "<3>"]
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
-def test_what_a_console_writes_before_a_line_changes_nothing(prefix: str, end: str) -> None:
+def test_what_a_console_writes_before_a_line_changes_nothing(prefix: str, end: str, tmp_path: Path) -> None:
     took = "".join(f"{name} took {number} ticks (0 ms).\n" for number, name in enumerate(THREE, 10))
     sums = '"Unique Tag","Total ticks"\nCONV_2D, 22\nDEPTHWISE_CONV_2D, 11\n"total number of ticks", 33\n'
     for text in (csv_of(*THREE), took):
-        runs = laid("".join(f"{prefix}{line}{end}" for line in text.splitlines()))
-        assert [[event.value for event in run] for run in runs.runs] == [[10, 11, 12]]
+        told = laid("".join(f"{prefix}{line}{end}" for line in text.splitlines()), tmp_path)
+        assert [row.value for row in told.layers] == [10, 11, 12]
     profile = read_profile("".join(f"{prefix}{line}{end}" for line in sums.splitlines()))
     assert profile
     assert [(row.operator, row.value) for row in profile.sums] == [("CONV_2D", 22), ("DEPTHWISE_CONV_2D", 11)]
@@ -150,10 +150,10 @@ def test_what_a_console_writes_before_a_line_changes_nothing(prefix: str, end: s
         ("0 1 Aa 1.2 60% 60% x\n1 2 Bb 0.8 20% 80% y\n2 3 Cc 0.8 20% 100% y\n", "Names do not tell"),
     ],
 )
-def test_a_log_that_may_be_of_another_model_is_not_laid_over_it(text: str, says: str) -> None:
-    runs = laid(text)
-    assert not runs.runs
-    assert runs.fault.startswith(says)
+def test_a_log_that_may_be_of_another_model_is_not_laid_over_it(text: str, says: str, tmp_path: Path) -> None:
+    told = laid(text, tmp_path)
+    assert (told.layers, told.runs) == ((), 0)
+    assert told.remarks[0].startswith(says)
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_a_log_that_may_be_of_another_model_is_not_laid_over_it(text: str, says:
          "Setup is no operator: left out."),
     ],
 )  # fmt: skip
-def test_a_log_with_more_than_whole_runs_has_these(text: str, remark: str) -> None:
-    runs = laid(text)
-    assert [len(run) for run in runs.runs] == [3]
-    assert runs.remarks == (remark,)
+def test_a_log_with_more_than_whole_runs_has_these(text: str, remark: str, tmp_path: Path) -> None:
+    told = laid(text, tmp_path)
+    assert (len(told.layers), told.runs) == (3, 1)
+    assert told.remarks == (remark,)
 
 
-def test_names_of_another_tool_fit_where_they_mean_the_same() -> None:
+def test_names_of_another_tool_fit_where_they_mean_the_same(tmp_path: Path) -> None:
     rows = ["0 1 Conv2D 1.2 60% 60% a", "1 2 DepthwiseConv2D 0.8 20% 80% b", "2 3 Nonlinearity 0.8 20% 100% c"]
-    assert len(laid("\n".join(rows)).runs) == 1
+    assert laid("\n".join(rows), tmp_path).runs == 1
 
 
 def test_sums_of_other_operators_are_of_another_model(tmp_path: Path) -> None:
