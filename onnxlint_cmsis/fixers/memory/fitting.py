@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
 from onnxlint_cmsis.fixers.memory.drafts import Draft, Tiles, drafted
-from onnxlint_cmsis.fixers.memory.row_segments import row_segments
+from onnxlint_cmsis.fixers.memory.row_segments import not_in_bands, row_segments
 from onnxlint_cmsis.fixers.memory.segments import ROWS, WEIGHTED, Segment, segments
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -88,6 +88,7 @@ class Search:
         self._segments = [*segments(model), *row_segments(model)]
         self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
+        self._refused = False
 
     def best(self) -> Fit:
         """The fewest groups that fit; where none do, the tiles that take least. Each round takes the highest step."""
@@ -96,11 +97,25 @@ class Search:
             if fit.over(self._rooms) <= 0:
                 return self._fewer(fit)
             ahead = (other for other in self._candidates(fit) if self._rank(other) < self._rank(fit))
-            better = next(filter(self._allowed, sorted(ahead, key=self._rank)), None)
+            ranked = sorted(ahead, key=self._rank)
+            better = next(filter(self._allowed, ranked), None)
             if better is None:
+                self._refused = bool(ranked)
                 break
             fit = better
         return fit
+
+    def limit(self, fit: Fit) -> str:
+        """Why the layer with the highest step stays as it is, as a clause; empty where no layer has it."""
+        number = next((origin for arena in fit.arenas for origin in _highest(fit.draft, arena)), None)
+        if number is None:
+            return ""
+        operator = self._model.subgraphs[0].operators[number]
+        name = f"{operator.op}#{number} at the peak"
+        if any(number in segment.operators for segment in self._segments):
+            return f"parts of {name} would {'cost too much or meet a hazard' if self._refused else 'take no less'}"
+        why = not_in_bands(self._model, operator) or "the layers around it do not, or its result is read elsewhere"
+        return f"{name} runs in no parts: {why}"
 
     def steps(self, allowed: Callable[[Fit], bool]) -> Iterator[Fit]:
         """Of all that was laid out, for each number of groups the tiles that take least, where more groups take less.

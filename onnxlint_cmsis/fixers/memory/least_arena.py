@@ -1,4 +1,4 @@
-"""The channel tiles with which a model takes the least arena, within a bound on its predicted instructions."""
+"""The search for parts with which a model fits, or takes the least arena within a bound on predicted instructions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from onnxlint_cmsis.fixers.memory.fitting import Fit, Search
 from onnxlint_cmsis.fixers.memory.newly_met import newly_met
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.fixers.planning.plan import Plan
+from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError
 
@@ -19,10 +20,15 @@ MOST_PRICED = 40
 """Models with tiles that are written in memory and priced, which takes most of the time."""
 
 
-def least_arena(state: Snapshot, interpretation: Interpretation) -> Fit:
-    """The tiles with the least arena on the target that takes most, at most `most_instructions` dearer on each."""
-    bound = PriceBound(state)
-    return Search(interpretation.file, interpretation.arenas_of, (0,) * len(state.prices.targets), bound.holds).best()
+def search_of(state: Snapshot, interpretation: Interpretation) -> Search:
+    """The search for the RAM that was named; with `smaller` for the least on the target that takes most.
+
+    With `smaller` no target may take more than `most_instructions` besides.
+    """
+    if not POLICIES[state.request.options.policy].least_arena:
+        return Search(interpretation.file, interpretation.arenas_of, state.request.analysis.rooms_of_ram)
+    nothing = (0,) * len(state.prices.targets)
+    return Search(interpretation.file, interpretation.arenas_of, nothing, PriceBound(state).holds)
 
 
 def instructions_on_targets(state: Snapshot) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.fixers.memory.row_windows import RANK, row_window
 from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
-from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator
 
 TYPES = ("INT8", "INT16")
 """Types of results in bands: float sums are not certified."""
@@ -22,7 +22,7 @@ def row_segments(model: TfliteModel) -> Iterator[Segment]:
     main = model.subgraphs[0]
     readers = Counter(number for operator in main.operators for number in {*operator.inputs})
     readers.update(main.outputs)
-    runs = [_runs_in_bands(model, main, operator) for operator in main.operators]
+    runs = [not not_in_bands(model, operator) for operator in main.operators]
     for start in range(len(main.operators)):
         inside: Counter[int] = Counter()
         inner: set[int] = set()
@@ -37,13 +37,29 @@ def row_segments(model: TfliteModel) -> Iterator[Segment]:
             inner.add(result)
 
 
-def _runs_in_bands(model: TfliteModel, main: Subgraph, operator: TfliteOperator) -> bool:
+def not_in_bands(model: TfliteModel, operator: TfliteOperator) -> str:
+    """Why an operator of the main subgraph does not run in bands of rows, as a clause; empty where it does."""
+    return next(_obstacles(model, operator), "")
+
+
+def _obstacles(model: TfliteModel, operator: TfliteOperator) -> Iterator[str]:
+    """What stands in the way; each clause holds where none in front of it does."""
+    main = model.subgraphs[0]
     if len(operator.outputs) != 1 or not operator.inputs:
-        return False
+        yield "it has no operand, or other than one result"
     result = main.tensors[operator.outputs[0]]
     operands = [main.tensors[number] for number in operator.inputs if number >= 0]
     read = [tensor for tensor in operands if not model.is_constant(tensor)]
-    plain = all(len(tensor.shape) == RANK and not tensor.is_variable for tensor in (result, *read))
-    one_image = plain and all(tensor.shape[0] == 1 for tensor in (result, *read))
-    typed = result.elem_type in TYPES and all(tensor.elem_type in CUT_TYPES for tensor in read)
-    return bool(read) and one_image and typed and row_window(model, main, operator) is not None
+    if result.elem_type not in TYPES:
+        yield f"its result is {result.elem_type.lower()}, and only int8 and int16 are computed in parts"
+    yield from (
+        f"no operator takes rows of {tensor.elem_type.lower()}, which it reads"
+        for tensor in read
+        if tensor.elem_type not in CUT_TYPES
+    )
+    if not read or any(len(tensor.shape) != RANK or tensor.is_variable for tensor in (result, *read)):
+        yield "it computes other than maps of rows, columns and channels"
+    if any(tensor.shape[0] != 1 for tensor in (result, *read)):
+        yield "it computes several images"
+    if row_window(model, main, operator) is None:
+        yield "its rows do not come from rows at the same height"

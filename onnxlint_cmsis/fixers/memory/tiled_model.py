@@ -9,8 +9,8 @@ from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
-from onnxlint_cmsis.fixers.memory.fitting import Fit, Search
-from onnxlint_cmsis.fixers.memory.least_arena import least_arena
+from onnxlint_cmsis.fixers.memory.fitting import Fit
+from onnxlint_cmsis.fixers.memory.least_arena import search_of
 from onnxlint_cmsis.fixers.memory.newly_met import newly_met
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.fixers.planning.plan import Plan
@@ -33,6 +33,8 @@ class LeastArena(NamedTuple):
     """Whether a memory plan goes with them."""
     written: bool
     """Whether a fix writes it; not where it fits some targets and not all."""
+    limit: str
+    """Why no less was found, as a clause; empty where no layer is at the peak."""
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -73,16 +75,14 @@ def fitted_model(state: Snapshot) -> TiledModel:
     interpretation, rooms = state.analysis.execution, state.request.analysis.rooms_of_ram
     if not isinstance(interpretation, Interpretation):
         return TiledModel(state)
-    if POLICIES[state.request.options.policy].least_arena:
-        fit, over = least_arena(state, interpretation), False
-    else:
-        fit = Search(interpretation.file, interpretation.arenas_of, rooms).best()
-        over = fit.over(rooms) > 0
+    search = search_of(state, interpretation)
+    fit = search.best()
+    over = not POLICIES[state.request.options.policy].least_arena and fit.over(rooms) > 0
     if not fit.sizes:
         return TiledModel(state)
     labels = [target.label for target in state.request.analysis.targets]
     sizes = dict(zip(labels, fit.sizes, strict=True))
-    least = LeastArena(sizes, fit.parts(interpretation.file), fit.planned, written=not over)
+    least = LeastArena(sizes, fit.parts(interpretation.file), fit.planned, not over, search.limit(fit))
     if not fit.tiles:
         return TiledModel(state, notes=_over_notes(least) if over else (), least=least)
     new = state.followed(tiled(state.path, state.data, fit.tiles), Plan({}))
@@ -102,7 +102,7 @@ def fitted_model(state: Snapshot) -> TiledModel:
 
 
 def _over_notes(least: LeastArena) -> tuple[str, ...]:
-    return (f"it does not fit: {least.text}, the least that was found",)
+    return (f"it does not fit: {least.text}, the least that was found{least.limit and f'; {least.limit}'}",)
 
 
 def more_methods(old: ModelAnalysis, new: ModelAnalysis) -> list[str]:

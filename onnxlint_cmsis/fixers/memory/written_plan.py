@@ -50,7 +50,8 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
     new = planned or cut.state
     if new is end:
         if least and asked and not cut.notes:
-            notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena")
+            why = f": {cut.least.limit}" if cut.least and cut.least.limit else ""
+            notes = (*notes, f"no memory plan and no tiles within {options.most_instructions:g} % take less arena{why}")
         return fixed._replace(result=fixed.result._replace(notes=notes), least=cut.least)
     certificate = certificate_of(start.analysis, new.analysis, ROW_NUMBERS)
     proof = fixed.result.proof or cut.proof
