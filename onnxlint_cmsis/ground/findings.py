@@ -233,9 +233,18 @@ class Finding(Content, RuleStamp):
 
 
 def targets_text(labels: tuple[str, ...]) -> str:
-    """Targets with what they share said once: `cortex-m4, cortex-m55 (CMSIS-NN 7.0.0, gcc)`."""
+    """Targets with what they share said once: `cortex-m4, cortex-m55 (CMSIS-NN 6.0.0 and 7.0.0, gcc)`."""
     cpus: dict[str, list[str]] = {}
     for label in labels:
         cpu, _, rest = label.partition(", ")
         cpus.setdefault(rest, []).append(cpu)
-    return ", ".join(f"{', '.join(names)} ({rest})" for rest, names in cpus.items())
+    releases: dict[tuple[str, str], list[str]] = {}
+    for rest, names in cpus.items():
+        library, _, built = rest.partition(", ")
+        releases.setdefault((", ".join(names), built), []).append(library)
+    texts = []
+    for (names_text, built), (first, *more) in releases.items():
+        *names, last = (first, *(name.removeprefix("CMSIS-NN ") for name in more))
+        library = f"{', '.join(names)} and {last}" if names else last
+        texts.append(f"{names_text} ({', '.join(filter(None, (library, built)))})")
+    return ", ".join(texts)

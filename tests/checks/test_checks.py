@@ -660,6 +660,11 @@ def test_the_same_finding_on_several_targets_is_one(told: Told) -> None:
     told(finding.complete)
 
 
+def test_releases_of_the_same_targets_are_said_together() -> None:
+    labels = tuple(f"cortex-m4, CMSIS-NN {release}, gcc@12.2" for release in ("6.0.0", "7.0.0", "main"))
+    assert targets_text(labels) == "cortex-m4 (CMSIS-NN 6.0.0, 7.0.0 and main, gcc@12.2)"
+
+
 def test_targets_are_grouped_by_release(told: Told) -> None:
     labels = ("cortex-m0, CMSIS-NN 7.0.0, gcc", "cortex-m4, CMSIS-NN 7.0.0, gcc", "cortex-m4, CMSIS-NN main, gcc")
     told(targets_text(labels))
