@@ -13,6 +13,8 @@ from onnxlint_cmsis.images.image import Image, ImageError, Section, Symbol
 
 MAGIC = b"\x7fELF"
 ARM = 40
+MACHINES = {3: "x86", 94: "Xtensa", 243: "RISC-V"}
+"""Names of other machines whose ELFs have 32 bits, as the ELF numbers them."""
 RELOCATABLE = 1
 MOST_SECTIONS = 65_536
 MOST_SYMBOLS = 1_000_000
@@ -52,7 +54,7 @@ def read_elf(data: memoryview) -> Image:
         raise ImageError("it is an ELF for 64 bits or of the other byte order; allowed is a 32-bit little-endian one")
     kind, machine = struct.unpack_from("<HH", data, 16)
     if machine != ARM:
-        raise ImageError(f"it is an ELF for machine {machine}; allowed is {ARM}, Arm")
+        raise ImageError(f"it is an ELF for {MACHINES.get(machine, f'machine {machine}')}; allowed is one for Arm")
     headers = _headers(data)
     names = _strings(data, headers, struct.unpack_from("<H", data, 50)[0], headers)
     sections = tuple(

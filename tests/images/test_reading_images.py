@@ -128,6 +128,8 @@ def test_extract_writes_into_the_folder_and_each_model_to_its_file(
         (firmware()[:40], "within the header"),
         (firmware()[:-100], "section headers"),
         (firmware().replace(b"\x7fELF\x01", b"\x7fELF\x02", 1), "64 bits"),
+        (firmware()[:18] + bytes([94]) + firmware()[19:], "an ELF for Xtensa; allowed is one for Arm"),
+        (firmware()[:18] + bytes([2]) + firmware()[19:], "an ELF for machine 2; allowed is one for Arm"),
         (firmware().replace(bytes([40, 0, 1, 0]), bytes([62, 0, 1, 0]), 1), "machine 62"),
         (b"!<arch>\n" + b"x" * 80, "no header of a member at byte 8"),
         (b":1\n", "line 1 is no record"),
