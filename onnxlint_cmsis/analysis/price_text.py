@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def whole_price(price: PriceChange, *, changed: bool = False) -> str:
-    """`51.6k to 53.1k and 1 layer of unknown cost -> 54.2k instructions; arena 544 -> 576, flash 64 -> 96 bytes`.
+    """`51.6k to 53.1k -> 54.2k instructions, layers of unknown cost 1 -> 0; arena 544 -> 576, flash 64 -> 96 bytes`.
 
     With `changed` what stays is left out; empty where all stays.
     """
@@ -21,9 +21,11 @@ def whole_price(price: PriceChange, *, changed: bool = False) -> str:
     arenas = ["unknown" if side.arena is None else f"{side.arena:,}" for side in (before, after)]
     sizes = [("arena", arenas), ("flash", [f"{before.flash:,}", f"{after.flash:,}"])]
     memory = ", ".join(f"{name} {old} -> {new}" for name, (old, new) in sizes if not changed or old != new)
-    had, has = (*before.instructions, before.unknown), (*after.instructions, after.unknown)
-    costs = "" if changed and had == has else f"{_both(before, after)} instructions"
-    return "; ".join(filter(None, (costs, f"{memory} bytes" if memory else "")))
+    costs = "" if changed and before.instructions == after.instructions else f"{_both(before, after)} instructions"
+    stays = before.unknown == after.unknown and (changed or not after.unknown)
+    unknown = "" if stays else f"layers of unknown cost {before.unknown:,} -> {after.unknown:,}"
+    time = ", ".join(filter(None, (costs, unknown)))
+    return "; ".join(filter(None, (time, f"{memory} bytes" if memory else "")))
 
 
 def whole_prices(prices: Iterable[PriceChange]) -> str:
@@ -34,12 +36,11 @@ def whole_prices(prices: Iterable[PriceChange]) -> str:
 
 def _both(before: ModelPrice, after: ModelPrice) -> str:
     """Costs before and after, to three digits where these tell them apart."""
-    words = [_words(side, [*map(rounded, side.instructions)]) for side in (before, after)]
+    words = [_words(map(rounded, side.instructions)) for side in (before, after)]
     if words[0] == words[1] and before.instructions != after.instructions:
-        words = [_words(side, [f"{cost:,}" for cost in side.instructions]) for side in (before, after)]
+        words = [_words(f"{cost:,}" for cost in side.instructions) for side in (before, after)]
     return " -> ".join(words)
 
 
-def _words(side: ModelPrice, ends: list[str]) -> str:
-    left = f" and {side.unknown:,} layer{'s' * (side.unknown > 1)} of unknown cost" if side.unknown else ""
-    return f"{' to '.join(dict.fromkeys(ends))}{left}"
+def _words(ends: Iterable[str]) -> str:
+    return " to ".join(dict.fromkeys(ends))

@@ -82,9 +82,7 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     skipped = codes if too_large else ()
     sized = size_findings(model, settings, prices) if sizing and lowered.layers and not too_large else SizeFindings()
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
-    layers = _layer_findings(model, settings, sized.repairs)
-    if layers and can_fix(model):
-        layers = _promised(layers, model, settings, searched=not too_large)
+    layers = _promised(_layer_findings(model, settings), sized.repairs, model, settings, searched=not too_large)
     fit, deployed = _fit(model, settings), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
@@ -243,27 +241,31 @@ def _deployed(model: ModelAnalysis, settings: Settings) -> _Deployed:
     )
 
 
-def _layer_findings(model: ModelAnalysis, settings: Settings, repairs: tuple[ClassFact, ...]) -> list[Finding]:
+def _layer_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     from onnxlint_cmsis.checks.run_checks import model_findings
 
     runs = partial(enabled, settings=settings, path=model.path)
     wrong = {problem.node for problem in model.graph.problems if problem.node}  # further findings would follow from it
-    findings = model_findings(model, model.lowered.without(wrong) if wrong else model.lowered, runs)
-    if not repairs:
+    return model_findings(model, model.lowered.without(wrong) if wrong else model.lowered, runs)
+
+
+def _promised(
+    findings: list[Finding], sized: tuple[ClassFact, ...], model: ModelAnalysis, settings: Settings, *, searched: bool
+) -> list[Finding]:
+    """Findings on layers with what a fix would do; with its price where sizes are searched, which takes as long.
+
+    `sized` are the classes that the fix gives other channel counts to step around hazards.
+    """
+    if not can_fix(model):
         return findings
     from onnxlint_cmsis.checks.repair_prices import priced
 
-    return list(priced(findings, repairs))
-
-
-def _promised(findings: list[Finding], model: ModelAnalysis, settings: Settings, *, searched: bool) -> list[Finding]:
-    """Findings on layers with what a fix would do; with its price where sizes are searched, which takes as long."""
-    marked = list(map(Promises(model, settings).marked, findings))
+    marked = list(map(Promises(model, settings).marked, priced(findings, sized) if sized else findings))
     if not (searched and any(map(repaired_by_fix, marked))):
         return marked
     from onnxlint_cmsis.cli.repair_prices import with_prices
 
-    return with_prices(marked, model, settings)
+    return with_prices(zip(findings, marked, strict=True), model, settings)
 
 
 def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:

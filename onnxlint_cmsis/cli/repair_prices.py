@@ -17,8 +17,15 @@ from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import PRICE, Finding
 
 
-def with_prices(findings: Iterable[Finding], model: ModelAnalysis, settings: Settings) -> list[Finding]:
-    """Findings, each with what the whole model takes once `--fix` did all that it does; nothing is run or proven."""
+Pair = tuple["Finding", "Finding"]
+"""A finding as its rule makes it, and with what other channel counts cost, or that a fix answers it."""
+
+
+def with_prices(findings: Iterable[Pair], model: ModelAnalysis, settings: Settings) -> list[Finding]:
+    """Findings, each with what the whole model takes once `--fix` did all that it does; nothing is run or proven.
+
+    Where a fix rewrites a layer for less than other channel counts cost, the finding does not name these.
+    """
     start = Snapshot(model.path, model.data, fix_request(settings, model.path, model), analysis=model)
     try:
         check_model(start.graph)
@@ -26,14 +33,17 @@ def with_prices(findings: Iterable[Finding], model: ModelAnalysis, settings: Set
         fix = worked_out(start)
         changes = [*price_changes(start, fix.end)]
     except (NotAppliedError, UnreadableError):
-        return [*findings]
+        return [promised for _, promised in findings]
     words = whole_prices(changes)
+    rewritten = {(hazard, layer.label) for layer in fix.rewrites for hazard in layer.hazards}
     arenas = any(change.before.arena != change.after.arena for change in changes)
 
-    def told(finding: Finding) -> Finding:
-        said = any(name.startswith("repair_") for name in finding.properties)
-        if not words or not repaired_by_fix(finding) or (said and not fix.rewrites and not arenas):
-            return finding
-        return replace(finding, properties={**finding.properties, PRICE: words})
+    def told(finding: Finding, promised: Finding) -> Finding:
+        sized = any(name.startswith("repair_") for name in promised.properties)
+        if not words or not repaired_by_fix(promised) or (sized and not fix.rewrites and not arenas):
+            return promised
+        if sized and (finding.properties["hazard"], finding.location.node) in rewritten:
+            promised = replace(finding, properties={**finding.properties, "fixable": True})
+        return replace(promised, properties={**promised.properties, PRICE: words})
 
-    return [*map(told, findings)]
+    return [told(*pair) for pair in findings]

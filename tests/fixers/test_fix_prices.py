@@ -36,6 +36,17 @@ g (float[1, 4, 1, 8] x) => (float[1, 6, 3, 8] y) {
 """
 
 
+UPSAMPLED = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 1, 8, 8] x) => (float[1, 1, 32, 32] y) {
+    c = Conv<pads = [1, 1, 1, 1]>(x, w1, b1)
+    u = ConvTranspose<strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]>(c, w2, b2)
+    y = ConvTranspose<strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]>(u, w3, b3)
+}
+"""
+"""Both layers write rows from the wrong place: 17 input channels mend each, and so do rows of zeros, for far less."""
+
+
 def model(text: str, **shapes: tuple[int, ...]) -> onnx.ModelProto:
     net, generator = parser.parse_model(text), np.random.default_rng(0)
     net.graph.initializer.extend(
@@ -105,6 +116,18 @@ def test_findings_and_report_state_one_price(name: str, release: str, rewrites: 
     assert all(row.properties[PRICE] == words and f": {words}." in row.mending(brief=True) for row in told)
 
 
+def test_a_finding_names_no_channels_where_the_fix_rewrites() -> None:
+    net = model(UPSAMPLED, w1=(4, 1, 3, 3), b1=(4,), w2=(4, 8, 3, 3), b2=(8,), w3=(8, 1, 3, 3), b3=(1,))
+    findings = [row for row in linted(net, targets=TARGETS).told if row.code == "CNN302"]
+    report = fixed(net, targets=TARGETS).result
+    words = whole_prices(report.prices)
+    assert len(findings) == len(report.rewrites) == 2
+    assert not report.classes
+    for finding in findings:
+        assert f"--fix repairs it: {words}." in finding.mending()
+        assert not [name for name in finding.properties if name.startswith("repair_")]
+
+
 def test_what_a_rewrite_changes_by_little_is_told_to_the_last_digit() -> None:
     before = ModelPrice((51_600, 51_600), 0, 544, 64)
     costlier = PriceChange("cortex-m4", before, before._replace(instructions=(51_604, 51_604)))
@@ -113,7 +136,7 @@ def test_what_a_rewrite_changes_by_little_is_told_to_the_last_digit() -> None:
     assert whole_prices([same]) == ""
     opened = PriceChange("cortex-m7", before._replace(instructions=(0, 0), unknown=2), before)
     assert whole_price(opened) == (
-        "0 and 2 layers of unknown cost -> 51.6k instructions; arena 544 -> 544, flash 64 -> 64 bytes"
+        "0 -> 51.6k instructions, layers of unknown cost 2 -> 0; arena 544 -> 544, flash 64 -> 64 bytes"
     )
 
 
