@@ -31,7 +31,7 @@ TRIED: tuple[tuple[str, str], ...] = (
     (r"Convert with a fixed batch|Resizing\(|relu or silu|relu, silu or elu", "done"),
     (r"BatchNormalization in place of LayerNormalization|Train with BatchNormalization", "done"),
     (r"Slice instead|Give both one shape|no batch axis|unroll=True", "done"),
-    (r"Relu in place of Gelu|Train an LSTM or a Conv over time|leaves \w+ in float", "done"),
+    (r"Relu in place of Gelu|Train a Conv over time|leaves \w+ in float", "done"),
     (r"Give (its result|what they read)", "option pasted"),
     (r"nn\.ConvTranspose2d\(|as a max pool|as a \+ b \* -1|Linear of one output|tensor with itself", "done"),
     (r"dynamo=True|makes its bounds constants|three nn\.Linear|nearest neighbours|needs no batch axis", "done"),

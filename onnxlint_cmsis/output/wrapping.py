@@ -36,6 +36,13 @@ class _Wrapper(textwrap.TextWrapper):
         long = (re.split(r"(?<=,)(?=[^\W\d])", chunk) if len(chunk) > self.width else [chunk] for chunk in chunks)
         return [piece for pieces in long for piece in pieces]
 
+    def _handle_long_word(self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int) -> None:
+        """Keep a word whole that a line without indent has room for: people paste it."""
+        if len(reversed_chunks[-1]) > self.width:
+            super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
+        elif not cur_line:
+            cur_line.append(reversed_chunks.pop())
+
 
 def wrapped(text: str, width: int, indent: int = INDENT) -> str:
     """The printable text in lines of at most `width` columns, those after the first moved in; 0 for one line.
@@ -46,14 +53,16 @@ def wrapped(text: str, width: int, indent: int = INDENT) -> str:
     if width <= 0 or len(text) <= width:
         return text
     escapes = 3 if "::" in text else 0  # columns for a `:` that is written as an escape where a name is broken
+    most = max(width, NARROWEST) - escapes
     lines = _Wrapper(
-        max(width, NARROWEST) - escapes,
+        most,
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         replace_whitespace=False,
         drop_whitespace=True,
     ).wrap(text.replace(" %", f"{_TIE}%"))
-    return "\n".join(map(no_command, lines)).replace(_TIE, " ")
+    fitting = (line if len(line) <= most else line.lstrip().rjust(most) for line in lines)
+    return "\n".join(map(no_command, fitting)).replace(_TIE, " ")
 
 
 LABEL = 8

@@ -24,6 +24,18 @@ def test_a_list_without_spaces_breaks_between_its_names_alone() -> None:
     assert wrapped(f"{'x' * 70} takes 1,234,567 bytes", 84).endswith("\n    1,234,567 bytes")
 
 
+OPTION = "converter._experimental_disable_per_channel_quantization_for_dense_layers"
+"""What people paste into a converter."""
+
+
+@pytest.mark.parametrize("indent", [4, 8])
+def test_what_people_paste_is_not_broken(indent: int) -> None:
+    text = wrapped(f"{' ' * indent}Quantize dense layers per tensor (TensorFlow: {OPTION} = True).", 80, indent)
+    assert OPTION in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, wrapped(f"a {'y' * 300} b", 80, indent).splitlines())) == 80
+
+
 MODELS = [SHARED / "cases" / "users", SHARED / "models" / "tflite"]
 
 

@@ -85,18 +85,22 @@ def _is_square(graph: Graph, node: Node) -> bool:
 
 
 def _is_over_time(graph: Graph, node: Node) -> bool:
-    """Tell whether a mean of `[batch, time, features]` is over time."""
+    """Tell whether a mean of `[batch, time, features]`, or of `[time, 1, features]`, is over time."""
+    shape, axes = graph.shape(node.inputs[0]) or (), _axes(graph, node)
+    return len(shape) == 3 and (axes in ((1,), (-2,)) or (axes in ((0,), (-3,)) and shape[1] == 1))
+
+
+def _axes(graph: Graph, node: Node) -> tuple[int, ...]:
+    """Axes of a reduction, an attribute or a constant; none where they are not known."""
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
     axes = node.ints("axes") or (given.values() if given is not None else None) or ()
-    return len(graph.shape(node.inputs[0]) or ()) == 3 and tuple(axes) in ((1,), (-2,))
+    return tuple(map(int, axes))
 
 
 def _is_largest_of_plane(graph: Graph, node: Node) -> bool:
     """Tell whether a maximum is over all axes behind batch and channels."""
     shape = graph.shape(node.inputs[0]) or ()
-    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
-    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
-    taken = {int(axis) % len(shape) for axis in axes} if shape else set()
+    taken = {axis % len(shape) for axis in _axes(graph, node)} if shape else set()
     return len(shape) in (3, 4) and taken == {*range(2, len(shape))}
 
 
@@ -353,7 +357,13 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("GRU", "RNN"),
-        "Train an LSTM or a Conv over time, or write it in the application.",
+        "Train a Conv over time, convert an LSTM from Keras, or write it in the application.",
+    ),
+    _Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("PRelu",),
+        "Train with Relu, which costs nothing behind a Conv, or with LeakyRelu, which reference code computes.",
     ),
     _Way(_REFUSED, Cause.NO_FUNCTION, ("LogSoftmax",), "Use Softmax, in which the largest stays the largest."),
     _Way(
