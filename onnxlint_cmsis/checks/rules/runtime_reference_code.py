@@ -38,7 +38,8 @@ CAUSES = (
     RuleCause(
         "broadcast",
         "The shapes of its operands differ, also where one is a single number.",
-        "Give both one shape: store a constant as often as the other operand repeats it.",
+        "Give both one shape: store a constant as often as the other operand repeats it; one inside a layer of Keras "
+        "stays.",
         f"{K}cmsis_nn/add.cc:132",
         Example(
             quantized_layer(
