@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict_text import cpu_of, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from onnxlint_cmsis.analysis.fix_results import ModelPrice, PriceChange
 
@@ -36,11 +36,13 @@ def whole_prices(prices: Iterable[PriceChange]) -> str:
 
 def _both(before: ModelPrice, after: ModelPrice) -> str:
     """Costs before and after, to three digits where these tell them apart."""
-    words = [_words(map(rounded, side.instructions)) for side in (before, after)]
+    words = [_words(side, rounded) for side in (before, after)]
     if words[0] == words[1] and before.instructions != after.instructions:
-        words = [_words(f"{cost:,}" for cost in side.instructions) for side in (before, after)]
+        words = [_words(side, "{:,}".format) for side in (before, after)]
     return " -> ".join(words)
 
 
-def _words(ends: Iterable[str]) -> str:
-    return " to ".join(dict.fromkeys(ends))
+def _words(side: ModelPrice, written: Callable[[int], str]) -> str:
+    if side.unknown and not any(side.instructions):
+        return "unknown"
+    return " to ".join(dict.fromkeys(map(written, side.instructions)))

@@ -16,7 +16,6 @@ from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import PRICE, Finding
 
-
 Pair = tuple["Finding", "Finding"]
 """A finding as its rule makes it, and with what other channel counts cost, or that a fix answers it."""
 

@@ -136,7 +136,7 @@ def test_what_a_rewrite_changes_by_little_is_told_to_the_last_digit() -> None:
     assert whole_prices([same]) == ""
     opened = PriceChange("cortex-m7", before._replace(instructions=(0, 0), unknown=2), before)
     assert whole_price(opened) == (
-        "0 -> 51.6k instructions, layers of unknown cost 2 -> 0; arena 544 -> 544, flash 64 -> 64 bytes"
+        "unknown -> 51.6k instructions, layers of unknown cost 2 -> 0; arena 544 -> 544, flash 64 -> 64 bytes"
     )
 
 
