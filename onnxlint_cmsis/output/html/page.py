@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +51,8 @@ POLICY = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; bas
 """Content-Security-Policy: the page's own style sheet and script, and nothing else."""
 
 
+OPTION = re.compile(r"--[a-z][a-z-]*")
+"""What a browser may not break, though it has hyphens."""
 NAMED = 6
 """Layers that the table of classes names; the drawing shows all."""
 
@@ -112,7 +115,9 @@ def render_page(
         unbroken=lambda cpus: Markup(", ".join(f'<span class="cpu">{markup(cpu)}</span>' for cpu in cpus.split(", "))),
         short=lambda text: in_short(text, names),
         brief=brief_text,
-        what_to_do=what_to_do,
+        advice=lambda finding, brief=False: Markup(
+            OPTION.sub(r'<span class="option">\g<0></span>', markup(in_short(what_to_do(finding, brief=brief), names)))
+        ),
         explanation=explanation,
         class_words=class_words,
         sizes=sizes_text,

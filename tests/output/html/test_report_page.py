@@ -21,6 +21,7 @@ from support.goldens import Told, check_golden
 from support.html_pages import HtmlPage
 from support.linter import analysed, layered, linted
 from support.paths import ROOT
+from support.repairable_models import convolution
 from support.report_models import NET, write_model, written_report
 from support.tflite_steps import random_chain
 
@@ -97,6 +98,14 @@ def test_the_verdict_and_the_findings_stand_above_all_else(net: Path, capsys: py
     places = [page.index(f'<section id="{part}">') for part in ("findings", "layers", "memory", "graph", "classes")]
     assert page.index('<p class="verdict') < places[0]
     assert places == sorted(places)
+
+
+def test_a_browser_breaks_no_option(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(convolution((1, 8, 6, 6), (8, 8, 1, 1), pads=[0, 0, 1, 1]).SerializeToString())
+    page = written_report(path, "--target", "cortex-m4")
+    assert '<span class="option">--fix</span> repairs it' in page
+    assert ".option{white-space:nowrap}" in page
 
 
 def test_what_decides_the_verdict_is_not_folded_away(tmp_path: Path) -> None:
