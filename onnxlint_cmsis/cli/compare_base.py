@@ -1,4 +1,4 @@
-"""`onnxlint-cmsis compare --base COMMIT`: every model and image of a work tree that is another one than in a commit."""
+"""`onnxlint-cmsis compare --base COMMIT`: every model and image of a work tree that differs from the one in a commit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ VERSION = 1
 
 
 class Change(NamedTuple):
-    """A model that is another one than in the commit, by its paths from the top of the work tree."""
+    """A model that differs from the one in the commit, by its paths from the top of the work tree."""
 
     before: str
     """Path in the commit; empty for a new model."""
@@ -92,7 +92,7 @@ def compare_with_base(args: argparse.Namespace, settings: Configuration) -> int:
         fields = {"version": VERSION, "base": models.commit, "compared": compared, **rest._asdict()}
         sys.stdout.write(json_text(fields))
     elif not changes:
-        sys.stdout.write(f"no model and no image is another one than in {printable(args.base)}\n")
+        sys.stdout.write(f"no model and no image changed since {printable(args.base)}\n")
     else:
         sys.stdout.write("".join(_lines(args.base, rest, is_markdown=args.form == "markdown")))
     return code

@@ -41,17 +41,20 @@ class Workflow:
     def __init__(self, folder: Path, *names: str) -> None:
         self.folder = folder
         self.output, self.summary = folder / "output", folder / "summary"
-        (folder / "repository").mkdir()
-        self.models = [folder / "repository" / name for name in names or ("model name.onnx",)]
+        self.repository = folder / "repository"
+        self.repository.mkdir()
+        self.models = [self.repository / name for name in names or ("model name.onnx",)]
         self.model = self.models[0]
+        for model in self.models:
+            model.parent.mkdir(exist_ok=True)
         self.put(4)
         for words in (
             ["init", "-q"],
             ["add", "."],
             ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
         ):
-            subprocess.run(["git", *words], cwd=self.model.parent, check=True)
-        self.base = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.model.parent, text=True).strip()
+            subprocess.run(["git", *words], cwd=self.repository, check=True)
+        self.base = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=self.repository, text=True).strip()
 
     def put(self, channels: int) -> None:
         """Write the models, with that many channels inside."""
@@ -69,7 +72,7 @@ class Workflow:
             **given,
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps()[name]["run"]]
-        code = subprocess.run(command, cwd=self.model.parent, env=variables, check=False).returncode
+        code = subprocess.run(command, cwd=self.repository, env=variables, check=False).returncode
         return code, dict(line.split("=", 1) for line in self.output.read_text().splitlines())
 
 
@@ -155,6 +158,41 @@ def test_a_base_that_is_not_in_the_checkout_is_told(tmp_path: Path, capfd: pytes
     assert (
         "there is no such commit here; a clone with the whole history has it (fetch-depth: 0)" in capfd.readouterr().err
     )
+
+
+@needs_tools
+@needs_command
+def test_a_pull_request_that_changes_no_model_says_so(tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path, "a b/net 1.onnx", "net 2.onnx")
+    code, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS="--isolated", LIMITS="arena=0")
+    assert (code, compared) == (0, {"code": "0"})
+    assert workflow.summary.read_text() == f"no model and no image changed since {workflow.base}\n"
+
+
+@needs_tools
+@needs_command
+def test_models_in_folders_with_spaces_are_linted_and_compared(tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path, "a b/net 1.onnx", "net 2.onnx"), tmp_path / "out file.sarif"
+    options = "--isolated --target cortex-m4"
+    _, linted = workflow.run("Lint", PATHS=".", OPTIONS=options, SARIF=str(sarif), CATEGORY="c d")
+    assert linted == {"sarif": str(sarif), "code": "0"}
+    (run,) = json.loads(sarif.read_text())["runs"]
+    assert [row["location"]["uri"] for row in run["artifacts"]] == ["a%20b/net%201.onnx", "net%202.onnx"]
+    workflow.put(8)
+    _, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
+    assert compared["code"] == "1"
+    assert workflow.summary.read_text().count("over the limit") == 2
+
+
+@needs_tools
+@needs_command
+def test_what_could_not_be_read_is_the_result_of_all(tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path), tmp_path / "out.sarif"
+    (workflow.model.parent / "cut.onnx").write_bytes(b"\x08")
+    _, linted = workflow.run("Lint", PATHS=".", OPTIONS="--isolated", SARIF=str(sarif), CATEGORY="c")
+    assert linted["code"] == "2"
+    for compared in ("0", "1", ""):  # the step was skipped
+        assert workflow.run("Result", LINT=linted["code"], COMPARE=compared)[0] == 2
 
 
 @needs_tools

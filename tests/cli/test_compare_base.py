@@ -1,4 +1,4 @@
-"""`compare --base COMMIT`: every model that is another one than in the commit, however a pull request hides it."""
+"""`compare --base COMMIT`: every model that differs from the one in the commit, however a pull request hides it."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_nothing_changed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     put("m.onnx")
     base = commit()
     assert main(["compare", "--base", base]) == 0
-    assert capsys.readouterr().out == f"no model and no image is another one than in {base}\n"
+    assert capsys.readouterr().out == f"no model and no image changed since {base}\n"
 
 
 def test_images_of_a_commit_are_compared_as_images(
