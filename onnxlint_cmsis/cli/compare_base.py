@@ -1,4 +1,4 @@
-"""`onnxlint-cmsis compare --base COMMIT`: every model and image of a work tree that differs from the one in a commit."""
+"""`onnxlint-cmsis compare --base COMMIT`: every model and image of a work tree that differs from that of a commit."""
 
 from __future__ import annotations
 

@@ -161,15 +161,16 @@ class Content:
         """The remedy, and whether a fix applies it; empty for neither."""
         remedy = (brief and self.brief_remedy) or self.remedy
         hazard, price = "hazard" in self.properties, self.properties.get(PRICE)
+        whole = f" In all: {price}." if price else ""
         if self.properties.get(AFTER_PROOF):
             fix = "--fix does it where ONNX Runtime's outputs stay the same, else --fix --unsafe-fixes."
         elif self.properties.get(UNSAFELY):
             does = "adds a Pad node behind the input instead" if hazard else "does it where outputs change by one step"
             fix = f"--fix --unsafe-fixes {does}{'' if hazard else ' at most'}."
         elif self.properties.get("fixable") and "--fix" not in remedy:
-            fix = f"--fix {'repairs' if hazard else 'does'} it{f': {price}' if price else ''}."
+            fix = f"--fix {'repairs' if hazard else 'does'} it.{whole}"
         else:
-            return f"{remedy} In all: {price}." if price else remedy
+            return f"{remedy}{whole}"
         if RETRAIN in remedy:
             return f"{fix} Or by hand: {remedy}"
         return f"{remedy} {fix}".strip()

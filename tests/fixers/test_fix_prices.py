@@ -113,7 +113,7 @@ def test_findings_and_report_state_one_price(name: str, release: str, rewrites: 
     words = whole_prices(report.prices)
     assert {row.repair for row in report.rewrites} >= rewrites
     assert told
-    assert all(row.properties[PRICE] == words and f": {words}." in row.mending(brief=True) for row in told)
+    assert all(row.properties[PRICE] == words and f" In all: {words}." in row.mending(brief=True) for row in told)
 
 
 def test_a_finding_names_no_channels_where_the_fix_rewrites() -> None:
@@ -124,7 +124,7 @@ def test_a_finding_names_no_channels_where_the_fix_rewrites() -> None:
     assert len(findings) == len(report.rewrites) == 2
     assert not report.classes
     for finding in findings:
-        assert f"--fix repairs it: {words}." in finding.mending()
+        assert f"--fix repairs it. In all: {words}." in finding.mending()
         assert not [name for name in finding.properties if name.startswith("repair_")]
 
 

@@ -187,7 +187,7 @@ def test_a_finding_states_the_price_of_the_report(case):
     findings = [row for row in told if row.properties.get(PRICE)]
     assert words
     assert hazard in {row.properties["hazard"] for row in findings}
-    assert all(f"--fix repairs it: {words}." in row.mending() for row in findings)
+    assert all(f"--fix repairs it. In all: {words}." in row.mending() for row in findings)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

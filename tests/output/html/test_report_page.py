@@ -104,7 +104,7 @@ def test_a_browser_breaks_no_option(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(convolution((1, 8, 6, 6), (8, 8, 1, 1), pads=[0, 0, 1, 1]).SerializeToString())
     page = written_report(path, "--target", "cortex-m4")
-    assert '<span class="option">--fix</span> repairs it' in page
+    assert '<span class="option">--fix</span> repairs it. In all: on' in page
     assert ".option{white-space:nowrap}" in page
 
 
