@@ -58,13 +58,6 @@ REACHED_ALONE = REACHED | {"avg": (0.9, 2.5), "max": (0.25, 1.8)}
 """The same on Cortex-M0 and M23, on which a division and a maximum take what the data decide."""
 REACHED_LATER = REACHED | {"dw": (0.25, 1.5), "avg": (0.6, 2.5), "max": (0.7, 4.0)}
 """The same with gcc 13.2 and clang 19.1."""
-BEYOND = {
-    "dsp-clang19": {"arm_depthwise_conv_3x3_s8, no bias", "arm_depthwise_conv_s8_opt, no bias"},
-    "mve-clang19": {
-        "arm_depthwise_conv_s16", "arm_depthwise_conv_s16, no bias", "depthwise_conv_s8_generic, no bias",
-    },
-}  # fmt: skip
-"""Functions whose code by clang has loops that are counted less well: up to 8 %. The data decide on softmax."""
 needs_vectors = pytest.mark.skipif(not SHARED.exists(), reason="the complete cost vectors are not beside the project")
 
 CONV = KernelCall("convolve_s8", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1))
@@ -121,20 +114,26 @@ def test_shapes_left_out_of_the_fit_are_predicted(core: str) -> None:
 @needs_vectors
 @pytest.mark.parametrize("core", [*ALONE, *LATER])
 def test_each_function_is_predicted_on_shapes_that_no_fit_saw(core: str) -> None:
-    """95 of 100 to 4 % where a function has weights, else to 8 %; a mean over kinds could hide one."""
+    """95 of 100 to 4 % where a function has weights, else to 8 %; a mean over kinds could hide one.
+
+    What a softmax takes beyond its range counts, as random data lie anywhere in it.
+    """
     target = fit_cost.target_of(SHARED / f"v7.0.0-{core}.jsonl.gz")
     errors: dict[str, list[float]] = {}
     for row, number in left_out(f"v7.0.0-{core}"):
         assert number is not None, row
-        function = route(row.call, target).effective
-        errors.setdefault(function, []).append(100 * abs(number / row.instructions - 1))
+        taken = route(row.call, target)
+        least, most = instructions_range(row.call, target, taken) or (number, number)
+        nearest = max(least, min(most, row.instructions))
+        errors.setdefault(taken.effective, []).append(100 * abs(nearest / row.instructions - 1))
     errors |= {group.function: group.errors for group in held_out_errors.of_later(SHARED / f"v7.0.0-{core}.jsonl.gz")}
     assert len(errors) > 40
     beyond = {
         function: round(float(np.percentile(off, 95)), 1) for function, off in errors.items()
         if np.percentile(off, 95) > (4 if "conv" in function or "fully_connected" in function else 8)
     }  # fmt: skip
-    assert beyond.keys() - {"arm_softmax_s8"} == BEYOND.get(core, set()), beyond
+    assert beyond == {}
+    assert max(errors.get("arm_softmax_s8", [0.0])) <= 1.0
 
 
 @needs_vectors

@@ -15,8 +15,16 @@ from onnxlint_cmsis.ground.types import Isa
 
 
 def s16_generic(sizes: LoopSizes, _: Isa) -> Counts:
-    """One output at a time; divisions find the taps of a dilated window."""
-    return {"dw_s16": 1, **window_outputs("dw_s16", sizes, 1, sizes.out_c)}
+    """One output at a time; divisions find the taps of a dilated window.
+
+    clang 19.1 takes four taps of a filter row at once, and enters another loop for those past them.
+    """
+    past_four = sizes.n * sizes.out_c * sizes.plane.h.inside * sizes.plane.w.past_four
+    return {
+        "dw_s16": 1,
+        **window_outputs("dw_s16", sizes, 1, sizes.out_c),
+        "dw_s16.tap.past_four": past_four,
+    }
 
 
 def s16_fast(sizes: LoopSizes, isa: Isa) -> Counts:

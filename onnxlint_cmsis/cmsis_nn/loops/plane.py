@@ -58,6 +58,8 @@ class AxisTaps(NamedTuple):
     """Positions without a tap on the input."""
     with_four: int
     """Positions with four taps or more on the input."""
+    past_four: int
+    """Those of them with more."""
 
 
 class Plane(NamedTuple):
@@ -109,17 +111,19 @@ def _whole(axis: AxisSizes) -> tuple[int, int]:
 
 def _axis(axis: AxisSizes) -> AxisTaps:
     first, last = (min(max(0, position), len(axis.starts)) for position in _whole(axis))
-    before, inside, outside, with_four = 0, (last - first) * axis.size, 0, (last - first) * (axis.size >= 4)
+    before, inside, outside = 0, (last - first) * axis.size, 0
+    with_four, past_four = ((last - first) * (axis.size >= taps) for taps in (4, 5))
     ends = {(True, True): last - first, (False, True): 0, (True, False): 0, (False, False): 0}
     for start in (*axis.starts[:first], *axis.starts[last:]):
         below = min(axis.size, up(max(0, -start), axis.dilation))
         within = min(axis.size, up(max(0, axis.inputs - start), axis.dilation))
         met = max(0, within - below)
-        before, inside, outside, with_four = before + below, inside + met, outside + (met == 0), with_four + (met >= 4)
+        before, inside, outside = before + below, inside + met, outside + (met == 0)
+        with_four, past_four = with_four + (met >= 4), past_four + (met >= 5)
         ends[start >= 0, start + axis.reach < axis.inputs] += 1
     after = axis.outputs * axis.size - before - inside
     cut = ends[False, True], ends[True, False], ends[False, False]
-    return AxisTaps(before, inside, after, ends[True, True], *cut, outside, with_four)
+    return AxisTaps(before, inside, after, ends[True, True], *cut, outside, with_four, past_four)
 
 
 OddPlaces = tuple[tuple[int, int], tuple[int, int]]
