@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from support.equal_files import tflite_equal
 from support.tflite_models import one_operator, tensor
@@ -60,3 +63,23 @@ def test_a_mirror_without_options_pads_no_zeros() -> None:
         for op in ("MIRROR_PAD", "PAD")
     )
     assert tflite_equal(zeros, zeros) and not tflite_equal(mirrored, zeros)
+
+
+@pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D"])
+@pytest.mark.parametrize("option", ["padding", "fused_activation_function"])
+def test_a_number_that_an_enumeration_does_not_have_is_refused(op: str, option: str) -> None:
+    """LiteRT and TensorFlow Lite Micro read 2 of `padding` as neither SAME nor VALID, and each pads as it likes."""
+    kind = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions"}.get(op, "Pool2DOptions")
+    span = {"filter_width": 2, "filter_height": 2} if kind == "Pool2DOptions" else {}
+    more = {"depth_multiplier": 1} if op == "DEPTHWISE_CONV_2D" else {}
+    weights = [] if span else [tensor("w", [1, 2, 2, 1], buffer=1)]
+    tensors = [tensor("x", [1, 4, 4, 1]), *weights, tensor("y", [1, 3, 3, 1])]
+
+    def file(**changed: Any) -> bytes:
+        options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, **span, **more, **changed}
+        return write({**one_operator(op, tensors, (kind, options)), "buffers": [{}, {"data": [1, 2, 3, 4]}]})
+
+    known, unknown, other = file(), file(**{option: 7}), file(**{option: 8})
+    assert tflite_equal(known, known) and tflite_equal(unknown, unknown)
+    assert not tflite_equal(known, unknown) and not tflite_equal(unknown, known)
+    assert not tflite_equal(unknown, other)

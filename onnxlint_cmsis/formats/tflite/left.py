@@ -62,14 +62,22 @@ def of_operators(model: TfliteModel) -> Mapping[int, tuple[Left, ...]]:
 
 
 def _options(table: Table, name: str, operator: TfliteOperator) -> Iterator[Left]:
-    """Options that are no attributes: of another operator, a second table of them, or fields without a name."""
+    """Options that are no attributes: of another operator, a second table of them, fields or values without a name."""
     kind = table.union(name)
     owned = kind == operator.options_type and operator.op in OWNERS.get(kind.upper(), (operator.op,))
     if owned and not kind.isdigit():
         options = _below(table, name)
-        yield from () if options is None else _unnamed(options)
+        yield from () if options is None else (*_unnamed(options), *_unlisted(options))
     else:
         yield from _left(f"{name} {kind}", partial(_value, table, name))  # runtimes take them for none
+
+
+def _unlisted(options: Table) -> Iterator[Left]:
+    """Values that an enumeration does not have: runtimes take one for whatever their code falls through to."""
+    for name, field in options.fields.items():
+        listed = options.file.schema.enums.get(field.type)
+        if listed is not None and options.number(name) not in range(len(listed)):
+            yield Left(f"{name} {options.number(name)}", _digest(options.number(name)))
 
 
 def of_tensors(model: TfliteModel) -> list[list[tuple[Left, ...]]]:
