@@ -93,3 +93,26 @@ def test_numbers_that_a_type_does_not_have_are_not_read(kind: int, numbers: list
 
     assert onnx_equal(casting(inside), casting(inside))
     assert not onnx_equal(casting(inside), casting(numbers))
+
+
+def test_values_that_stand_twice_are_refused() -> None:
+    """A dense and a sparse initializer of one name: ONNX Runtime takes the sparse one."""
+
+    def summed(*ways: str) -> onnx.ModelProto:
+        file = model([helper.make_node("Add", ["x", "c"], ["y"])], [value("x", [4])], [value("y", [4])])
+        dense = {name: numpy_helper.from_array(np.full(4, number, np.float32), "c") for name, number in DENSE.items()}
+        file.graph.initializer.extend(dense[way] for way in ways if way in dense)
+        if "sparse" in ways:
+            values, places = helper.make_tensor("c", 1, [1], [2.0]), helper.make_tensor("i", 7, [1], [0])
+            file.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4]))
+        return file
+
+    both = summed("ones", "sparse")
+    for ways in (("ones",), ("sparse",), ("nines", "sparse"), ("ones", "nines"), ("nines", "ones")):
+        assert not onnx_equal(both, summed(*ways))
+    assert not onnx_equal(summed("ones", "nines"), summed("nines"))
+    assert not onnx_equal(summed("ones", "nines"), summed("ones"))
+
+
+DENSE = {"ones": 1, "nines": 9}
+"""Dense initializers and their only number."""

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.attributes import keeps
+from onnxlint_cmsis.formats.onnx.functions import domain_of
 from onnxlint_cmsis.formats.onnx.walk import attribute_tensors, subgraphs
 from onnxlint_cmsis.model.leftovers import Left, Leftovers
+from onnxlint_cmsis.operators.record import MICROSOFT
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -26,7 +28,10 @@ def leftovers(document: Document, stored: Mapping[str, TensorProto | None]) -> L
         for key, tensor in stored.items()
         if tensor is not None and tensor.HasField("segment")
     }
-    nodes = {index: tuple(_of_node(document, node)) for index, node in enumerate(_flat(document.model.graph))}
+    graph = document.model.graph
+    given = Counter((*(t.name for t in graph.initializer), *(s.values.name for s in graph.sparse_initializer)))
+    tensors |= {name: (Left("values, which stand twice", None),) for name, count in given.items() if count > 1}
+    nodes = {index: tuple(_of_node(document, node)) for index, node in enumerate(_flat(graph))}
     return Leftovers(nodes, tensors, tuple(_of_file(document)))
 
 
@@ -47,6 +52,17 @@ def _of_node(document: Document, node: NodeProto) -> Iterator[Left]:
         yield Left("overload", node.overload.encode())
     if "device_configurations" in node.DESCRIPTOR.fields_by_name and node.device_configurations:
         yield Left("device_configurations", None)
+
+
+def _shadowing(document: Document) -> Iterator[str]:
+    """Local functions under an operator's name: which of both a runtime runs is its own choice (onnx.proto)."""
+    from onnx import ModelProto, defs
+
+    if document.stripped.functions:  # they are laid flat in the document's model
+        for function in ModelProto.FromString(document.stripped.model).functions:
+            domain = domain_of(function.domain)
+            if domain == MICROSOFT or defs.has(function.name, domain):
+                yield function.name
 
 
 def _content(document: Document, attribute: AttributeProto) -> bytes | None:
@@ -73,6 +89,7 @@ def _of_file(document: Document) -> Iterator[Left]:
         yield Left("quantization_annotation", annotation.SerializeToString(deterministic=True))
     if "configuration" in model.DESCRIPTOR.fields_by_name and model.configuration:
         yield Left("configuration", None)
+    yield from (Left(f"local function '{name}', an operator's name", None) for name in _shadowing(document))
     known = type(model).FromString(model.SerializeToString(deterministic=True))
     known.DiscardUnknownFields()
     if known.SerializeToString(deterministic=True) != model.SerializeToString(deterministic=True):
