@@ -28,7 +28,7 @@ from onnxlint_cmsis.analysis.lane_values import DAMAGED, Lanes, Value
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
-from onnxlint_cmsis.formats.onnx.signatures import result_types
+from onnxlint_cmsis.formats.onnx.signatures import result_types, schema
 from onnxlint_cmsis.model.graph import TFLITE, Attribute, Node
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.integers import BITS, NotCoveredError
@@ -234,7 +234,8 @@ class Model(Operands):
     def _said(self, node: Node) -> bytes:
         """All that a node and its operands say; NotCoveredError for what may not be a function of its operands."""
         record = operator_of(node)
-        if not record.canonical or self._inside(node) or node.domain not in DOMAINS:
+        described = record.canonical or (not node.domain and schema("", node.op_type, node.opset))
+        if not described or self._inside(node) or node.domain not in DOMAINS:
             raise NotCoveredError("nobody knows what it computes")
         hidden = record.canonical in (*HIDDEN, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)

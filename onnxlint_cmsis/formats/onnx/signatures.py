@@ -85,6 +85,12 @@ Sources: onnx/docs/Operators.md; ContribOperators.md of ONNX Runtime; for QGemm 
 """
 
 
+MORE_TYPES: Mapping[tuple[str, str], TypeRule] = MappingProxyType(
+    {("", "LayerNormalization"): _named("stash_type", _of(default="float32"))}
+)
+"""Type of the results behind the first, where no schema tells it."""
+
+
 @lru_cache(maxsize=1024)
 def schema(domain: str, op_type: str, opset: int) -> OpSchema | None:
     """What an operator set says of an operator; None for an operator or a set that the installed onnx lacks."""
@@ -112,7 +118,11 @@ def result_types(
     if rule is not None and (told is not None or operator[0] or operator[1] in {row.name for row in DEFAULT}):
         fixed = told.outputs[0].types if told is not None else ()
         return [_only(fixed) or rule(attributes, given), *[""] * (count - 1)]
-    return [""] * count if told is None else [_by_schema(told, given, position) for position in range(count)]
+    if told is None:
+        return [""] * count
+    first, *more = [_by_schema(told, given, position) for position in range(count)]
+    behind = MORE_TYPES.get(operator)
+    return [first, *(more if behind is None else [behind(attributes, given)] * len(more))]
 
 
 def _by_schema(told: OpSchema, given: Given, position: int) -> str:
