@@ -6,7 +6,6 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, inliner
-
 from onnxruntime import InferenceSession
 
 from onnxlint_cmsis.formats.format import ONNX
