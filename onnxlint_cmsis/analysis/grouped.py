@@ -9,8 +9,6 @@ from onnxlint_cmsis.analysis.verdict_text import rounded
 from onnxlint_cmsis.ground.findings import PROMISES, Finding
 from onnxlint_cmsis.ground.words import and_more
 
-SHOWN = 2
-"""Other places that a message names."""
 SAVED = "instructions_saved."
 """Start of the properties that have the predicted instructions saved on each CPU."""
 PLAN = "plan_"
@@ -66,7 +64,7 @@ def _places(others: list[Finding]) -> str:
 
 def _named(others: list[Finding]) -> list[str]:
     names = list(dict.fromkeys(finding.location.node or finding.location.tensor for finding in others))
-    return [f"'{name}'" for name in names if name][:SHOWN]
+    return [f"'{name}'" for name in names if name][:2]
 
 
 def _gain(finding: Finding, of: str, *, brief: bool = False) -> str:

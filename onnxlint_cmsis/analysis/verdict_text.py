@@ -15,8 +15,6 @@ FAMILY = "cortex-"
 """Stands before the first CPU of a line alone."""
 LIBRARY = "CMSIS-NN "
 """Stands before a release in the label of a target."""
-SHOWN = 3
-"""Layers that a line names before it only counts."""
 IN_REFERENCE_CODE = " in reference code"
 """Ends the word for Effect.REFERENCE in a sentence."""
 
@@ -66,7 +64,7 @@ class VerdictLine(NamedTuple):
         if first.word == WITHOUT:
             return f"{'the only layer' if first.every == 1 else f'all {first.every} layers'} in reference code"
         codes = ", ".join(first.codes)
-        named = and_more(quoted(names.get(label, label) for label in first.layers), SHOWN)
+        named = and_more(quoted(names.get(label, label) for label in first.layers))
         told = all(code in below for code in first.codes)
         if first.word == WORDS[Effect.NO_KERNEL] and first.layers:
             work = f", {percent(first.work)} of the work" if first.work is not None else ""

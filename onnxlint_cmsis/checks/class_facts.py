@@ -10,10 +10,6 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.ground.words import and_more, quoted
 
-SHOWN = 3
-"""Layers that a message names."""
-
-
 FIX = "--fix does it after proof; --diff shows it first."
 """What to do about a class whose best size is another."""
 
@@ -109,7 +105,7 @@ def _gains(fact: ClassFact) -> str:
     gains = [f"{-gain:+,} on {target.cpu}" for gain, target in zip(fact.saved, fact.targets, strict=True)]
     for index, new in enumerate(fact.became_known):
         if new.layers:
-            named = and_more(quoted(new.layers), SHOWN)
+            named = and_more(quoted(new.layers))
             gains[index] += f" and {new.instructions:,} for {named}, whose cost is unknown until then"
     return ", ".join(gains).replace(" on ", " predicted instructions on ", 1)
 
@@ -133,4 +129,4 @@ def dead_text(fact: ClassFact) -> str:
 
 def _layers(group: DimensionClass) -> str:
     names = quoted(decider.label for decider in group.deciders)
-    return f"{and_more(names, SHOWN)} {'decides' if len(names) == 1 else 'decide'} it"
+    return f"{and_more(names)} {'decides' if len(names) == 1 else 'decide'} it"

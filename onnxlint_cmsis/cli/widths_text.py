@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.planning.staircases import Staircase, WidthStep
 
 
-SHOWN = 2
+LAYERS_NAMED = 2
 """Layers that a line names, and runs of counts, before it only counts."""
 
 
@@ -93,7 +93,7 @@ def widths_text(
 def class_title(staircase: Staircase, names: Mapping[str, str]) -> str:
     """The layers that decide a class."""
     labels = [names.get(layer.label, layer.label) for layer in staircase.group.deciders or staircase.group.readers]
-    return and_more(labels, SHOWN)
+    return and_more(labels, LAYERS_NAMED)
 
 
 def _cells(staircase: Staircase, target: int, names: Mapping[str, str], clock: int) -> list[str]:
@@ -107,7 +107,7 @@ def _cells(staircase: Staircase, target: int, names: Mapping[str, str], clock: i
     cliff = f"{size} {_percent(jump, now.instructions[target])}" if size else "-"
     sound = {step.size for step in staircase.sound(target)}
     left_out = spans([step.size for step in staircase.steps if step.size not in sound])
-    return [class_title(staircase, names), str(now.size), *nearest, cliff, and_more(left_out, SHOWN)]
+    return [class_title(staircase, names), str(now.size), *nearest, cliff, and_more(left_out, LAYERS_NAMED)]
 
 
 def change(now: WidthStep, then: WidthStep, target: int) -> str:

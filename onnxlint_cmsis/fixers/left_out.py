@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.attempt import Attempt
 
 
-SHOWN = 2
+REASONS_SHOWN = 2
 """Reasons that a sentence names."""
 
 
@@ -86,8 +86,8 @@ def why_nothing(fix: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) ->
         return _skipped_over_budget(fix, wished.unbounded)
     reasons = list(dict.fromkeys([skipped.reason for skipped in left] + list(fix.unrewritten.values())))
     if reasons:
-        more = len(reasons) - SHOWN
-        return "; ".join(reasons[:SHOWN]) + (f"; and for {more} more reasons" if more > 0 else "")
+        more = len(reasons) - REASONS_SHOWN
+        return "; ".join(reasons[:REASONS_SHOWN]) + (f"; and for {more} more reasons" if more > 0 else "")
     return _nothing_found(plan) + "".join(_hint(plan))
 
 

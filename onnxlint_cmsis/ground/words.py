@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 CLOSE = 0.85
 """How much alike words are that one is suggested for the other."""
 
+NAMED = 3
+"""Names that a sentence has before it only counts."""
+
 RETRAIN = "changes what the layer computes: retrain the model"
 """What is said of advice that is no exact rewrite, behind a subject."""
 
 
-def and_more(names: Sequence[str], shown: int, count: int = 0) -> str:
+def and_more(names: Sequence[str], shown: int = NAMED, count: int = 0) -> str:
     """Return `a, b and 3 more`: the first `shown` of the names, of which there are `count` (all, if that is less)."""
     more = max(count, len(names)) - shown
     return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")

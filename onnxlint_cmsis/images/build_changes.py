@@ -22,8 +22,6 @@ REGION = "region"
 SEVERAL = {"model": ("sha256", "name"), "arena": ("symbol",), REGION: ("name",)}
 """Facts that a build has several of, and by what two of them are the same, the surest first."""
 UNTOLD = "not told"
-SHOWN = 5
-"""Names that a sentence has."""
 
 
 class BuildChange(NamedTuple):
@@ -95,7 +93,7 @@ def _names(key: str, told: dict[str, list[Fact]]) -> list[str] | None:
 
 def _names_text(came: tuple[str, ...], went: tuple[str, ...]) -> str:
     parts = [(len(names), word, names) for word, names in (("new", came), ("gone", went)) if names]
-    return "; ".join(f"{count} {word}: {and_more(names, SHOWN)}" for count, word, names in parts)
+    return "; ".join(f"{count} {word}: {and_more(names, 5)}" for count, word, names in parts)
 
 
 def _text(key: str, before: Fact | None, after: Fact | None) -> str:

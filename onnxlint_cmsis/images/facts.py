@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.ground.words import NAMED, and_more
 from onnxlint_cmsis.images.build import Build, Compiler, LibraryBuild
 from onnxlint_cmsis.images.library_use import LibraryUse
 from onnxlint_cmsis.images.memory_use import region_name
 from onnxlint_cmsis.images.runtime_use import RuntimeUse
 
 SURE, MAY = "sure", "may"
-SHOWN = 3
-"""Functions that a sentence names."""
 Value = str | int | bool | list[str] | dict[str, object]
 
 
@@ -76,7 +74,7 @@ def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False)
             yield Fact("cmsis_nn", [], "no function", MAY if inlined else SURE, evidence)
         return
     names = sorted(library.functions)
-    yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:SHOWN])}")
+    yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:NAMED])}")
     mve, smlad, every = library.instructions
     if library.isa:
         seen = f"{mve:,} instructions of MVE and {smlad:,} SMLAD among {every:,} in those functions"
@@ -95,7 +93,7 @@ def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False)
         told = [f"{name} ({count} calls)" for name, count in library.copying]
         yield Fact(
             "cmsis_nn_memcpy", [name for name, _ in library.copying], "inner loops call memcpy", SURE,
-            f"calls of memcpy in {and_more(told, SHOWN)}",
+            f"calls of memcpy in {and_more(told)}",
         )  # fmt: skip
 
 
@@ -113,7 +111,7 @@ def _levels(build: Build | LibraryBuild) -> Iterator[Fact]:
         return
     told = [f"{level} ({len(files)} files)" if files else level for level, files in levels.items()]
     files = [file for files in levels.values() for file in files]
-    evidence = f"DW_AT_producer of {and_more(files, SHOWN)}" if files else ".GCC.command.line of all C files"
+    evidence = f"DW_AT_producer of {and_more(files)}" if files else ".GCC.command.line of all C files"
     yield Fact("cmsis_nn_level", sorted(levels), ", ".join(told), SURE, evidence)
 
 
@@ -142,8 +140,8 @@ def _runtime(build: Build) -> Iterator[Fact]:
         text = "CMSIS-NN" if runtime.kernels == "cmsis_nn" else "reference code"
         yield Fact("kernels", runtime.kernels, text, SURE if sure else MAY, f"the text '{runtime.kernel_file}'")
     if build.tensor_sizes:
-        told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
-        yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], and_more(told, SHOWN), SURE, "DWARF: TfLiteTensor")
+        told = [f"{size} bytes in {and_more(files)}" for size, files in build.tensor_sizes.items()]
+        yield Fact("tensor_sizes", [*map(str, build.tensor_sizes)], and_more(told), SURE, "DWARF: TfLiteTensor")
     yield from _operators(runtime)
 
 

@@ -24,8 +24,6 @@ WORDS = {
     "unknown_layers": "layers of unknown cost",
 }
 """What each figure counts."""
-SHOWN = 3
-"""Layers that a line names before it only counts."""
 EXCEEDED = "more than --fail-on-increase allows"
 """Behind a figure that grew too much."""
 EXACT_ARENA = "bytes of arena"
@@ -98,7 +96,7 @@ def left_out_text(figure: Figure, called: Callable[[str], str]) -> str:
     if not figure.left_out:
         return ""
     rows = [f"{called(layer.layer)} ({_one_unknown(layer.before, layer.after)})" for layer in figure.left_out]
-    return f"; left out, with a cost that is known in one version alone: {and_more(rows, SHOWN)}"
+    return f"; left out, with a cost that is known in one version alone: {and_more(rows)}"
 
 
 def verdict_text(pair: VerdictPair, arrow: str) -> str:

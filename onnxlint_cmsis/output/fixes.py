@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.price_text import whole_price
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
+from onnxlint_cmsis.ground.words import NAMED
 from onnxlint_cmsis.output.plain import counted, paint, printable
 from onnxlint_cmsis.output.proofs import change_text, proof_text
-from onnxlint_cmsis.output.shown_names import SHOWN, listed, with_short_names
+from onnxlint_cmsis.output.shown_names import listed, with_short_names
 from onnxlint_cmsis.output.wrapping import labelled, wrapped
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _kept(fix: FixResult) -> Iterator[tuple[str, str]]:
         kinds.setdefault((skipped.repair, skipped.reason), []).append(skipped.layer)
     for (repair, reason), layers in kinds.items():
         yield "left", f"{repair} not done: {reason}: {listed(tuple(layers))}"
-    for locked in fix.locked[:SHOWN]:
+    for locked in fix.locked[:NAMED]:
         gain = (
             f"{locked.size} -> {locked.want} would save {locked.gain:,} {UNIT}"
             if locked.gain > 0
@@ -169,7 +170,7 @@ def _channels(pair: tuple[int | None, int | None]) -> str:
 def _tensors(tensors: tuple[TensorChange, ...]) -> Iterator[str]:
     """A line for each constant; many that are new or gone share one."""
     replaced = [tensor for tensor in tensors if None in (tensor.old_shape, tensor.new_shape)]
-    together = len(replaced) > SHOWN
+    together = len(replaced) > NAMED
     yield from (
         _tensor(tensor) for tensor in tensors if not together or None not in (tensor.old_shape, tensor.new_shape)
     )

@@ -55,8 +55,4 @@ def said(finding: Finding, file: FileResult, run: Run, *, brief: bool = False) -
 
 def listed(names: tuple[str, ...], count: int | None = None) -> str:
     """The first names; `count` is how many there are, of which `names` may be the first alone."""
-    return and_more(quoted(names), SHOWN, count or 0)
-
-
-SHOWN = 3
-"""Nodes that a line names before it only counts."""
+    return and_more(quoted(names), count=count or 0)

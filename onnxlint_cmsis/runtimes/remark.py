@@ -9,9 +9,6 @@ from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.lower.outcome import Outcome
 
-SHOWN = 2
-"""How many layers a message names."""
-
 FIXED_BATCH = (
     "Convert with a fixed batch: keras.Input(shape, batch_size=1) and TFLiteConverter.from_keras_model (model.export "
     "leaves it open)."
@@ -73,7 +70,7 @@ def kind_of(verdict: Outcome, cause: str) -> str:
 
 def named(labels: tuple[str, ...]) -> str:
     """`'a', 'b' and 3 more`."""
-    return and_more(quoted(labels), SHOWN)
+    return and_more(quoted(labels), 2)
 
 
 USUAL_CAUSES = {

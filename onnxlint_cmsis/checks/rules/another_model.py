@@ -15,9 +15,7 @@ from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.file_history import version_in
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-
-SHOWN = 3
-"""Models that a message names."""
+from onnxlint_cmsis.ground.words import NAMED
 
 RULE = Rule(
     code="CNN710",
@@ -42,6 +40,6 @@ def run(deployment: Deployment) -> Iterator[Statement]:
         ago = f"{commit.behind} version{'s' if commit.behind > 1 else ''} ago" if commit.behind else "not as it is now"
         text = f"{path} has this file as of commit {commit.name}, {ago}."
     else:
-        names = ", ".join(f"{model.label} ({len(model.data):,} bytes)" for model in models[:SHOWN])
+        names = ", ".join(f"{model.label} ({len(model.data):,} bytes)" for model in models[:NAMED])
         text = f"{path} does not have this model ({deployment.model.size:,} bytes); it has {names}."
     yield deployment.say(text, "Build the firmware with this file, or lint the image: its own model is judged.")

@@ -18,6 +18,7 @@ from onnxlint_cmsis.checks.exact_fit import exact_facts, exact_remedy, exact_tex
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.words import NAMED
 
 _MODEL = """
 g (float[1, 64, 8, 8] x) => (float[N, C, H, W] y) <float[64, 64, 3, 3] w = {1}> {
@@ -35,8 +36,6 @@ RULE = Rule(
     bad=Example(_MODEL, options="--flash 32K"),
     good=Example(_MODEL, options="--flash 64K"),
 )
-SHOWN = 3
-"""How many layers the message names."""
 
 
 def run(need: FlashNeed) -> Iterator[Statement]:
@@ -48,7 +47,7 @@ def run(need: FlashNeed) -> Iterator[Statement]:
     sentences = [
         f"The model needs {need.bytes:,} bytes of flash ({listed(parts)}) and {there}: "
         f"{need.bytes - need.room.flash:,} too few.",
-        f"Most are in {listed(need.largest, SHOWN)}." if need.largest else "",
+        f"Most are in {listed(need.largest, NAMED)}." if need.largest else "",
         exact_text(need.exact, need.room.flash),
         need.beside,
     ]

@@ -29,7 +29,7 @@ from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.model.roles import Sums
 
-SHOWN = 2
+ENDS_NAMED = 2
 """How many ends a message names on each side."""
 
 _MODEL = """
@@ -128,4 +128,4 @@ def _ends(graph: Graph, island: FloatIsland) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return ", ".join(f"'{name}'" for name in names[:ENDS_NAMED]) + (", ..." if len(names) > ENDS_NAMED else "")

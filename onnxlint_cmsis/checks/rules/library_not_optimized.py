@@ -21,8 +21,6 @@ from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.ground.words import and_more
 
-SHOWN = 3
-"""Files that a message names."""
 TIMES = {"gcc": 15, "clang": 7}
 """Instructions of person_detect at -O0 by those at -O2 on a Cortex-M4, CMSIS-NN main: gcc 12.2 and 13.2, clang 19.1."""
 TIMES_MVE = {"gcc": 6, "clang": 3}
@@ -53,7 +51,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         why = f"{name} takes {taken:,} bytes of stack, an optimized one {most:,} at most{more}"
         facts = {"function": name, "frame": taken, "optimized_frame": most}
     else:
-        why = f"gcc had no -O for {and_more(files, SHOWN) if files else 'C files'}"
+        why = f"gcc had no -O for {and_more(files) if files else 'C files'}"
     text = f"CMSIS-NN is not optimized (-O0): {why}. A model takes some {times} times the predicted instructions."
     yield subject.say(text, f"Optimize it: {subject.system.optimize}.", properties=facts)
 

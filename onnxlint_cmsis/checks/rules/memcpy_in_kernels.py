@@ -16,9 +16,6 @@ from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
 
-SHOWN = 3
-"""Functions that a message names."""
-
 RULE = Rule(
     code="CNN705",
     name="memcpy-in-kernels",
@@ -36,7 +33,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     library = subject.build.library
     if library is None or not library.copying:
         return
-    told = and_more([f"{name} ({count})" for name, count in library.copying], SHOWN)
+    told = and_more([f"{name} ({count})" for name, count in library.copying])
     text = (
         f"CMSIS-NN calls memcpy for every four bytes, in {told}: a model takes some 3 times the predicted instructions."
     )

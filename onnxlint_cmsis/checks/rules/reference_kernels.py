@@ -19,9 +19,6 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.images.build import Build, LibraryBuild
 
-SHOWN = 4
-"""Operators that a message names."""
-
 RULE = Rule(
     code="CNN702",
     name="reference-kernels",
@@ -37,7 +34,7 @@ RULE = Rule(
 def run(subject: ImageSubject) -> Iterator[Statement]:
     """Name the operators whose kernels call no CMSIS-NN; without symbols say what texts tell."""
     build, remedy = subject.build, f"Link CMSIS-NN: {subject.system.kernels}."
-    slow = and_more(build.reference_operators, SHOWN)
+    slow = and_more(build.reference_operators, 4)
     what = "library" if isinstance(build, LibraryBuild) else "image"
     runtime = build.runtime if isinstance(build, Build) else None
     if slow and build.library:

@@ -18,9 +18,6 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.images.build import LibraryBuild
 
-SHOWN = 3
-"""Files that a message names."""
-
 RULE = Rule(
     code="CNN706",
     name="structures-differ",
@@ -38,6 +35,6 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     build = subject.build
     if isinstance(build, LibraryBuild) or not build.tensor_sizes:
         return
-    told = [f"{size} bytes in {and_more(files, SHOWN)}" for size, files in build.tensor_sizes.items()]
-    text = f"TfLiteTensor has {and_more(told, SHOWN)}: what one file writes the other reads elsewhere."
+    told = [f"{size} bytes in {and_more(files)}" for size, files in build.tensor_sizes.items()]
+    text = f"TfLiteTensor has {and_more(told)}: what one file writes the other reads elsewhere."
     yield subject.say(text, "Define TF_LITE_STATIC_MEMORY for every file (-DTF_LITE_STATIC_MEMORY).")

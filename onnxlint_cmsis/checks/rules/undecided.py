@@ -20,9 +20,6 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.model.graph import Graph
 
-SHOWN = 2
-"""How many layers the message names of each kind; the short one names one."""
-
 RULE = Rule(
     code="CNN005",
     name="undecided",
@@ -58,7 +55,7 @@ def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
     for node in subject.lowered.undecided:
         questions.add_shape(node.label)
     graph = subject.model.graph
-    parts, brief = (" and ".join(questions.parts(shown)) for shown in (SHOWN, 1))
+    parts, brief = (" and ".join(questions.parts(shown)) for shown in (2, 1))
     if parts:
         unread = any(problem.kind == "external" for problem in graph.problems)
         unknown = "Values that are not read" if unread else "Unknown sizes"

@@ -18,9 +18,6 @@ from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.images.build import LibraryBuild
 from onnxlint_cmsis.runtimes.tflm.resolver import method_of
 
-SHOWN = 5
-"""Operators that a message names."""
-
 RULE = Rule(
     code="CNN711",
     name="unused-operators",
@@ -41,7 +38,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     unused = [operator for operator in build.runtime.registered or () if method_of(operator) not in subject.used]
     if not unused:
         return
-    names = and_more(unused, SHOWN)
+    names = and_more(unused, 5)
     yield subject.say(
         f"The application registers {names}, which no model here has: their kernels take flash.",
         "Leave their Add calls out, where no other model is loaded.",
