@@ -20,7 +20,7 @@ PAD_SINCE = 11
 """First operator set whose Pad takes the pad_amounts as an input and integers as data."""
 
 
-def refusal_of_explicit_pad(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_explicit_pad(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the padding cannot stand in front of the layer."""
     node = record.node
     if record.folded:
@@ -32,7 +32,7 @@ def refusal_of_explicit_pad(graph: Graph, record: LoweredLayer) -> str:
     carried = parameters_of(node, operator_of(node).roles.first)
     if carried is None and record.inputs and input_dequantizer(graph, record) is None:
         return "its input does not come from a DequantizeLinear"
-    return ""
+    return None
 
 
 def pad_amounts(graph: Graph, record: LoweredLayer) -> tuple[int, ...] | None:

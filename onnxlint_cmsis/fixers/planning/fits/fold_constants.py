@@ -17,9 +17,9 @@ def _nodes(graph: Graph) -> Iterator[Node]:
     return (pair.node for pair in unfolded(graph))
 
 
-def refusal_of_fold_constants(_graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_fold_constants(_graph: Graph, record: LoweredLayer) -> str | None:
     """Why the node has to stay."""
-    return f"{record.node.label} is in a subgraph" if record.node.graph else ""
+    return f"{record.node.label} is in a subgraph" if record.node.graph else None
 
 
 FOLD_CONSTANTS = RepairRow(

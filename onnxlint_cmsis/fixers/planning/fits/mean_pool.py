@@ -28,12 +28,12 @@ def _means(graph: Graph) -> Iterator[Node]:
     return (node for node in graph.nodes if not node.domain and window_of_mean(graph, node))
 
 
-def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the mean has to stay."""
     node = record.node
     if node.graph:
         return f"{node.label} is in a subgraph"
-    return "" if graph.shape(node.outputs[0]) else "the shape of its result is not known"
+    return None if graph.shape(node.outputs[0]) else "the shape of its result is not known"
 
 
 MEAN_POOL = RepairRow(

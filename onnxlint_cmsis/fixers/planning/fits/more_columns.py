@@ -18,7 +18,7 @@ MOST_COLUMNS = 3
 """Columns of zeros that are added at most: four divides the columns then."""
 
 
-def refusal_of_more_columns(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_more_columns(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer's window cannot be wider."""
     if apart := padded_apart(record):
         return f"its padding is that of {apart}"

@@ -27,8 +27,8 @@ class RepairRow(NamedTuple):
     """Names of the hazards that it answers."""
     price: str
     """What it costs, as a clause; the fix report has the predicted instructions."""
-    refusal: Callable[[Graph, LoweredLayer], str]
-    """Why it does not fit a layer, as a clause; empty where it fits."""
+    refusal: Callable[[Graph, LoweredLayer], str | None]
+    """Why it does not fit a layer, as a clause; None where it fits."""
     free: bool = False
     """Whether it costs next to nothing, so that it is done before any channel count is changed."""
     rule: str = ""

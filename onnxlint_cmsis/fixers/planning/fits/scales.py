@@ -9,11 +9,11 @@ from onnxlint_cmsis.lower.softmax import function_output
 from onnxlint_cmsis.model.graph import Graph
 
 
-def refusal_of_softmax_output(_graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_softmax_output(_graph: Graph, record: LoweredLayer) -> str | None:
     """Why the result cannot get that scale."""
     if function_output(record) is None:
         return "its result is not quantized to int8, uint8 or int16"
-    return ""
+    return None
 
 
 SOFTMAX_OUTPUT = RepairRow(
@@ -30,10 +30,10 @@ SOFTMAX_OUTPUT = RepairRow(
 )
 
 
-def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str | None:
     """Why input and output cannot get one scale."""
     known = all(numbers is not None and numbers.known and len(numbers.scales or ()) == 1 for numbers in record.inputs)
-    return "" if record.output is not None and known else "a scale of it is not known or not one for the whole tensor"
+    return None if record.output is not None and known else "a scale of it is not known or not one for the whole tensor"
 
 
 EQUAL_SCALES = RepairRow(

@@ -30,7 +30,7 @@ class ShiftedTaps(NamedTuple):
     """The call with them."""
 
 
-def refusal_of_shifted_taps(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_shifted_taps(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer's weights cannot be shifted."""
     node = record.node
     if record.layer is None or shift_sizes(record.layer.call) is None:

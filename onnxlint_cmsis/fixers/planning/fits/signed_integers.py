@@ -14,7 +14,6 @@ from onnxlint_cmsis.operators.answers import MOVING, Elements
 from onnxlint_cmsis.operators.curve import CLIP, RELU
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
 
 
@@ -125,18 +124,13 @@ def _stored(graph: Graph, name: str) -> bool:
     return not name or (graph.stores(name) and not graph.constants[name].overridable)
 
 
-def refusal_of_signed_integers(_graph: Graph, _record: LoweredLayer) -> str:
-    """Nothing keeps the tensors from being int8 that `nodes` answers for."""
-    return ""
-
-
 SIGNED_INTEGERS = RepairRow(
     name="signed-integers",
     what="makes int8 of uint8 tensors: 128 off integers and zero-points",
     hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=refusal_of_signed_integers,
+    refusal=lambda _graph, _record: None,
     rule="unsigned-integers",
     nodes=unsigned_nodes,
     whole=True,

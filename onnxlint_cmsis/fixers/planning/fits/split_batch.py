@@ -18,7 +18,7 @@ MOST_IMAGES = 16
 """Images above which splitting makes more nodes than anyone wants."""
 
 
-def refusal_of_split_batch(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_split_batch(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer cannot be split."""
     images = record.layer.call.input_dims.n if record.layer else None
     if not images or record.epilogue is None:
@@ -28,7 +28,7 @@ def refusal_of_split_batch(graph: Graph, record: LoweredLayer) -> str:
     if any(len(graph.consumers.get(node.outputs[0], ())) > 1 for node in layer_nodes(record)[:-1]):
         return "several nodes quantize its result"
     wrong = next((node for node in layer_nodes(record) if node.graph), None)
-    return f"{wrong.label} is in a subgraph" if wrong is not None else ""
+    return f"{wrong.label} is in a subgraph" if wrong is not None else None
 
 
 def _one_image(record: LoweredLayer) -> Iterator[KernelCall]:

@@ -23,7 +23,7 @@ MOST_GROUPS = 64
 """Groups above which splitting makes more nodes than anyone wants."""
 
 
-def refusal_of_split_groups(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_split_groups(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer cannot be split."""
     layer = record.layer
     if layer is None or record.epilogue is None or layer.groups < 2:
@@ -42,8 +42,8 @@ def refusal_of_split_groups(graph: Graph, record: LoweredLayer) -> str:
     return parts if wrong is None else f"{wrong.label} is in a subgraph"
 
 
-def refusal_of_parts(graph: Graph, nodes: Sequence[Node], channels: int) -> str:
-    """Why the operands of a layer and of what follows it cannot be cut along its output channels; empty if they can.
+def refusal_of_parts(graph: Graph, nodes: Sequence[Node], channels: int) -> str | None:
+    """Why the operands of a layer and of what follows it cannot be cut along its output channels; None if they can.
 
     `nodes` are the layer and what follows it, each of which reads what the one before it makes.
     """
@@ -56,7 +56,7 @@ def refusal_of_parts(graph: Graph, nodes: Sequence[Node], channels: int) -> str:
             source = node.outputs[0]
     except NotAppliedError as reason:
         return str(reason)
-    return ""
+    return None
 
 
 def _check_operand(graph: Graph, node: Node, position: int, channels: int) -> None:

@@ -19,14 +19,14 @@ def useless_nodes(graph: Graph) -> Iterator[Node]:
     return (node for node in nodes if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
 
 
-def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str | None:
     """Why a pair has to stay."""
     result = record.node.outputs[0]
     readers = graph.consumers.get(result, ())
     if result in graph.outputs:
         return "its result is an output of the model"
     inside = next((node.label for node in (record.node, *readers) if node.graph or node.bodies), "")
-    return f"{inside} is in a subgraph or has one" if inside else ""
+    return f"{inside} is in a subgraph or has one" if inside else None
 
 
 USELESS_PAIRS = RepairRow(

@@ -31,7 +31,7 @@ class Wider(NamedTuple):
     """The call with it."""
 
 
-def refusal_of_wider_window(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_wider_window(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer's window cannot be wider."""
     if apart := padded_apart(record):
         return f"its padding is that of {apart}"

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph
 
 
-def refusal_of_zero_bias(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_zero_bias(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer can take no bias."""
     slot = bias_slot(graph, record.node)
     if slot is None or slot.kind == FLOAT:
         return "the unit of its sums is not known, so that a bias cannot be quantized"
-    return "it has a bias" if slot.tensor else ""
+    return "it has a bias" if slot.tensor else None
 
 
 def _biased(record: LoweredLayer) -> Iterator[KernelCall]:

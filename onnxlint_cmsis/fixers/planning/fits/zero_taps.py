@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Graph
 
 
-def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str:
-    """Why no zeros can be put around a layer's weights; empty where they can."""
+def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str | None:
+    """Why no zeros can be put around a layer's weights; None where they can."""
     node = record.node
     key = node.inputs[operator_of(node).roles.second]
     producer = graph.producers.get(key)
@@ -26,19 +26,19 @@ def refusal_of_weights(graph: Graph, record: LoweredLayer) -> str:
         return "its weights are not stored as they are used"
     if record.weights is not None and len(set(record.weights.zero_points or ())) != 1:
         return "its weights have several zero-points"
-    return ""
+    return None
 
 
-def padded_apart(record: LoweredLayer) -> str:
-    """Name the nodes that pad in front of the layer, or the operator that the runtime puts there; empty for none."""
+def padded_apart(record: LoweredLayer) -> str | None:
+    """Name the nodes that pad in front of the layer, or the operator that the runtime puts there; None for none."""
     if record.folded:
         return ", ".join(record.folded)
     call = record.layer.call if record.layer else None
     alone = call is not None and not any((*call.padding, *call.pad_after))
-    return "a PAD operator in front" if alone and any(record.node.ints("pads")) else ""
+    return "a PAD operator in front" if alone and any(record.node.ints("pads")) else None
 
 
-def refusal_of_spread_taps(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_spread_taps(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the dilation cannot go into the weights."""
     if not any(step > 1 for step in record.node.ints("dilations")):
         return "it is not dilated"
@@ -63,7 +63,7 @@ SPREAD_TAPS = RepairRow(
 )
 
 
-def refusal_of_output_padding(graph: Graph, record: LoweredLayer) -> str:
+def refusal_of_output_padding(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the layer's output_padding cannot go into its weights."""
     node = record.node
     if not any(node.ints("output_padding")):
