@@ -115,8 +115,8 @@ def _sum(table: Numbers, number: int, stated: Quantization) -> tuple[Any, ...] |
     return bias, *bounds, multiplier, shift, stated.zero, least, most, edge != b""
 
 
-def untrue(stated: object, true: object, fact: str = "") -> str:
-    """The first fact of a certificate that does not hold, as a clause; empty where all hold and none is left out."""
+def untrue(stated: object, true: object, fact: str = "") -> str | None:
+    """The first fact of a certificate that does not hold, as a clause; None where all hold and none is left out."""
     if isinstance(stated, dict) and isinstance(true, dict):
         if missing := [name for name in true if name not in stated]:
             return f"{fact or 'the certificate'} does not tell {missing[0]}"
@@ -127,8 +127,8 @@ def untrue(stated: object, true: object, fact: str = "") -> str:
         pairs = [(a, b, f"{fact}[{index}]") for index, (a, b) in enumerate(zip(stated, true, strict=True))]
     else:
         equal = type(stated) is type(true) and stated == true
-        return "" if equal else f"{fact} is {_short(stated)}; in the files it is {_short(true)}"
-    return next(filter(None, (untrue(*pair) for pair in pairs)), "")
+        return None if equal else f"{fact} is {_short(stated)}; in the files it is {_short(true)}"
+    return next(filter(None, (untrue(*pair) for pair in pairs)), None)
 
 
 def _short(value: object) -> str:

@@ -31,14 +31,14 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain:
     """
     known = compare_lanes(old, new, most, plain=plain)
     same = (told := old.digest()) is not None and told == new.digest()
-    wrong = "" if same else _plan_fault(new, "new") or _plan_fault(old, "old")
+    wrong = None if same else _plan_fault(new, "new") or _plan_fault(old, "old")
     return known._replace(faults=tuple(fault or wrong for fault in known.faults)) if wrong else known
 
 
-def _plan_fault(loaded: LoadedFile, which: str) -> str:
-    """What is wrong with a file's memory plan, as a clause; empty where nothing is, or it has none."""
+def _plan_fault(loaded: LoadedFile, which: str) -> str | None:
+    """What is wrong with a file's memory plan, as a clause; None where nothing is, or it has none."""
     fault = next(plan_faults(loaded.file), None) if isinstance(loaded, LoadedTflite) else None
-    return f"the memory plan of the {which} file is wrong: {fault.text}" if fault else ""
+    return f"the memory plan of the {which} file is wrong: {fault.text}" if fault else None
 
 
 def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -> Certificate | None:
@@ -49,11 +49,11 @@ def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -
         return None
 
 
-def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str:
-    """Why outputs of two files are not known to be equal, as a clause; empty where they are."""
+def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str | None:
+    """Why outputs of two files are not known to be equal, as a clause; None where they are."""
     try:
         known = verify(old.as_stored, new.as_stored, ENOUGH)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
     told = zip(known.new.graph.outputs or ("",), known.faults, strict=False)
-    return next((reason(known, name, fault) for name, fault in told if fault), "")
+    return next((reason(known, name, fault) for name, fault in told if fault), None)

@@ -145,7 +145,7 @@ class Model(Operands):
         told = [*(self.missing[n] for n in node.inputs if n in self.missing), f"{node.label} ({node.op_type}): {why}"]
         self.missing.update(dict.fromkeys(filter(None, node.outputs), told[0]))
 
-    def _result_fault(self, node: Node) -> str:
+    def _result_fault(self, node: Node) -> str | None:
         """Why a node's outputs are not of the type that its operator makes, or in TensorFlow Lite not of the size.
 
         TensorFlow Lite takes the file's types, and Micro the file's sizes: it leaves elements, or writes past the last.
@@ -161,7 +161,7 @@ class Model(Operands):
             if name and (not true or true != stated):
                 told = f"its operator makes {true}" if true else "nobody knows what its operator makes"
                 return f"its result is {stated or 'of unknown type'}, and {told}"
-        return ""
+        return None
 
     def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
         """What the outputs of a described operator hold."""

@@ -27,13 +27,13 @@ from onnxlint_cmsis.operators.integers import OFFSETS
 
 
 class Verification(NamedTuple):
-    """What is known of two files: `faults` has an entry for each output, empty where it is equal for every input."""
+    """What is known of two files: `faults` has an entry for each output, None where it is equal for every input."""
 
     old: Model
     """The old file."""
     new: Model
     """The new file."""
-    faults: tuple[str, ...]
+    faults: tuple[str | None, ...]
     """Why an output of the new file is not known to be equal, in order."""
 
     @property
@@ -72,15 +72,15 @@ def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, by_rows: 
     mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
     before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows) for side in sides)
     if (told := old.digest()) is not None and told == new.digest():
-        return Verification(before, after, ("",) * max(len(after.graph.outputs), 1))
+        return Verification(before, after, (None,) * max(len(after.graph.outputs), 1))
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
     faults = [frame or fault(before, after, *names) for names in ends]
     return Verification(before, after, tuple(faults or [frame or "there is no output"]))
 
 
-def frame_fault(old: Graph, new: Graph) -> str:
-    """Why inputs or outputs of two files do not correspond; empty where they do, be integers signed or not."""
+def frame_fault(old: Graph, new: Graph) -> str | None:
+    """Why inputs or outputs of two files do not correspond; None where they do, be integers signed or not."""
     for what, have, want in (("inputs", new.inputs, old.inputs), ("outputs", new.outputs, old.outputs)):
         if len(have) != len(want):
             return f"the new file has {len(have)} {what}, the old one {len(want)}"
@@ -91,18 +91,18 @@ def frame_fault(old: Graph, new: Graph) -> str:
                 return f"'{name}' is {_end(new, name)}, in the old file {_end(old, other)}"
     if old.signatures != new.signatures or not all(signature.main for signature in new.signatures):
         return "the signatures differ, or one of them enters another subgraph, which is not read"
-    return ""
+    return None
 
 
-def left_fault(before: Model, after: Model) -> str:
-    """What two files, their inputs or outputs say beside their graphs, and differ in; empty where they do not."""
+def left_fault(before: Model, after: Model) -> str | None:
+    """What two files, their inputs or outputs say beside their graphs, and differ in; None where they do not."""
     ends = {*after.graph.inputs, *after.graph.outputs}
     sides = [[side.left.file, *(side.left.tensors.get(name, ()) for name in sorted(ends))] for side in (before, after)]
     for have, want in zip(*sides[::-1], strict=True):
         told = [item.what for item in (*have, *want) if item.content is None or item not in have or item not in want]
         if told or have != want:
             return f"the files differ in what nobody reads, or it cannot be read: {', '.join(dict.fromkeys(told))}"
-    return ""
+    return None
 
 
 def _end(graph: Graph, name: str) -> str:
@@ -113,8 +113,8 @@ def _end(graph: Graph, name: str) -> str:
     return f"{elem_type.removeprefix('u') if offset else elem_type or 'of unknown type'} {shape}{scale}"
 
 
-def fault(before: Model, after: Model, was: str, name: str) -> str:
-    """Why an output is not known to be equal; empty where it is."""
+def fault(before: Model, after: Model, was: str, name: str) -> str | None:
+    """Why an output is not known to be equal; None where it is."""
     try:
         if before.exact(was, signed=True) != after.exact(name, signed=True):
             return "it is not known to compute the same"
@@ -123,4 +123,4 @@ def fault(before: Model, after: Model, was: str, name: str) -> str:
     graphs = before.graph, after.graph
     types = {end: [graph.elem_type(end) for graph in graphs] for end in (*graphs[1].inputs, name)}
     other = [f"'{end}' ({have} for {had})" for end, (had, have) in types.items() if had != have]
-    return f"it is equal for every input but for the offset of {', '.join(other)}" if other else ""
+    return f"it is equal for every input but for the offset of {', '.join(other)}" if other else None

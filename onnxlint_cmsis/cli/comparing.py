@@ -64,7 +64,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
 
     why = why_not_equal(before, after)
     if not why or not run:
-        return OutputAnswer(not why, why)
+        return OutputAnswer(not why, why or "")
     from onnxlint_cmsis.cli.compared import BothVersions, outputs_of_both
 
     shapes = before.settings.input_shapes

@@ -102,7 +102,7 @@ def fix_one(job: Job) -> Linted:
     from onnxlint_cmsis.cli import engine
 
     form = format_of(job.path)
-    missing = f"{form.suffix} files are not fixed: {form.unfixed}"
+    missing: str | None = f"{form.suffix} files are not fixed: {form.unfixed}"
     if file_of(job.path) != job.path:
         what = "models in images" if is_image(file_of(job.path)) else "arrays of C files"
         again = "build" if is_image(file_of(job.path)) else "make the array"

@@ -79,7 +79,7 @@ def run(argv: list[str]) -> int:
     wrong = _wrong(new) or _wrong(old)
     outputs = [
         {
-            "name": name, "equal": not fault, "reason": fault and reason(known, name, fault),
+            "name": name, "equal": not fault, "reason": reason(known, name, fault) if fault else "",
             "runtimes": "" if fault else {
                 (False, False): ANY, (True, False): DEVICE, (False, True): NO_DEVICE, (True, True): SPECIFIED,
             }[bool(elsewhere or misread), bool(wrong)],
@@ -145,7 +145,7 @@ def _fault(stated: list[dict[str, Any]], own: Certificate) -> str:
     """The fact that does not hold, as a clause; empty where all of them do."""
     for told in stated:
         if (told.get("old"), told.get("new")) == (own.old, own.new):
-            return untrue({name: value for name, value in told.items() if name != "path"}, plain_data(own))
+            return untrue({name: value for name, value in told.items() if name != "path"}, plain_data(own)) or ""
     return f"none of the {len(stated)} certificates is of these two files, by their SHA-256"
 
 

@@ -52,8 +52,8 @@ def lower_dense(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisi
     return Layer(node, call, channels, 1, assumed, product_of(rows, depth, out_c))
 
 
-def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) -> str:
-    """Why a fully connected layer cannot express a Gemm; empty where it can."""
+def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) -> str | None:
+    """Why a fully connected layer cannot express a Gemm; None where it can."""
     if node.int("transA"):
         return "its transA is set; CMSIS-NN's fully connected functions read rows of the input"
     alpha, beta = (real_attribute(node, name, 1.0) for name in ("alpha", "beta"))
@@ -62,7 +62,7 @@ def _dense_not_expressible(graph: Graph, node: Node, bias: int, weights: Shape) 
     out_c = swapped(weights, bool(node.int("transB")))[-1]
     if node.has(bias) and not along_channels(graph.shape(node.inputs[bias]), -1, out_c):
         return "its C is not one number for each output channel, as a bias is"
-    return ""
+    return None
 
 
 def _batch_product(

@@ -50,8 +50,8 @@ def lower_lstm(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decisio
     return Layer(node, call, {}, 1, assumed, product_of(batch, time, 4, hidden, columns))
 
 
-def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str:
-    """Why CMSIS-NN's LSTM cannot compute this one; empty where it can."""
+def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str | None:
+    """Why CMSIS-NN's LSTM cannot compute this one; None where it can."""
     direction = node.text("direction", "forward")
     named = node.attributes.get("activations")
     activations = tuple(str(name).lower() for name in named) if isinstance(named, tuple) else ACTIVATIONS
@@ -76,7 +76,7 @@ def _recurrent_not_expressible(graph: Graph, node: Node, steps: Size) -> str:
             "it has peepholes (P); CMSIS-NN's LSTM has no such argument",
         ),
     )
-    return next((text for holds, text in said if holds), "")
+    return next((text for holds, text in said if holds), None)
 
 
 def _whole(graph: Graph, lengths: str, steps: Size) -> bool:

@@ -8,8 +8,8 @@ STEPS = ("kernel_shape", "strides", "dilations")
 """Attributes with one number from 1 up for each spatial axis."""
 
 
-def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
-    """Problem of the window of a convolution or pooling along a number of axes; empty for none.
+def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str | None:
+    """Problem of the window of a convolution or pooling along a number of axes; None for none.
 
     `kernel` is the number of axes of the kernel, for callers that know it where `kernel_shape` is not given.
     """
@@ -24,7 +24,7 @@ def window_misfit(node: Node, axes: int, kernel: int | None = None) -> str:
     pads = node.ints("pads")
     if pads and len(pads) != 2 * axes:
         return f"pads is {list(pads)}; allowed are two numbers for each of {axes} spatial axes"
-    return ""
+    return None
 
 
 def padded(node: Node) -> bool:

@@ -35,13 +35,13 @@ def changed_branches(old: GraphProto, new: GraphProto) -> list[IfBranch]:
     return branches
 
 
-def changed_inside(old: GraphProto, new: GraphProto) -> str:
-    """First node of a graph whose own subgraphs differ, empty where there is none."""
+def changed_inside(old: GraphProto, new: GraphProto) -> str | None:
+    """First node of a graph whose own subgraphs differ, None where there is none."""
     for node, other in _pairs(old, new):
         for (_, before), (_, after) in zip(subgraphs(node), subgraphs(other), strict=True):
             if before.SerializeToString(deterministic=True) != after.SerializeToString(deterministic=True):
                 return node.name or node.output[0]
-    return ""
+    return None
 
 
 def unreached(

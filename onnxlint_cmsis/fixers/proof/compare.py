@@ -56,7 +56,7 @@ class Spread:
             else:
                 self._floats = False
 
-    def fault(self, tolerance: float, steps: int = 0) -> str:
+    def fault(self, tolerance: float, steps: int = 0) -> str | None:
         """The fault, as the rest of a sentence; empty within the tolerance."""
         if self.largest > steps and not self._floats:
             allowed = f"allowed is {steps}" if steps else "it has to be the same bit for bit"
@@ -64,7 +64,7 @@ class Spread:
         if self._floats and self.relative > tolerance:
             share = f"{self.relative:.2g} of its range; allowed is {tolerance:g}"
             return f"differs by {self.largest:.3g}, {share}"
-        return ""
+        return None
 
 
 class OutputComparison:
@@ -101,9 +101,9 @@ class OutputComparison:
         """The first output that differs too much; empty where none does."""
         return next((name for name, _ in self._faults()), "")
 
-    def reason(self) -> str:
-        """The first output that differs too much and by how much, as a clause; empty where none does."""
-        return next((f"output `{name}` {fault}" for name, fault in self._faults()), "")
+    def reason(self) -> str | None:
+        """The first output that differs too much and by how much, as a clause; None where none does."""
+        return next((f"output `{name}` {fault}" for name, fault in self._faults()), None)
 
     def _faults(self) -> Iterator[tuple[str, str]]:
         """Outputs that differ too much, by name, with the fault."""

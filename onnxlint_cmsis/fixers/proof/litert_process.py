@@ -48,9 +48,9 @@ class Kernels(str, Enum):
     """One plain loop for each operator, whose integers are those that TensorFlow Lite Micro computes."""
 
 
-def litert_missing() -> str:
-    """Why nothing can be proven; empty where LiteRT is installed."""
-    return "" if find_spec("ai_edge_litert") else MISSING
+def litert_missing() -> str | None:
+    """Why nothing can be proven; None where LiteRT is installed."""
+    return None if find_spec("ai_edge_litert") else MISSING
 
 
 class LiteRtProcess:

@@ -20,11 +20,11 @@ class ProofRuntime(NamedTuple):
 
     model: Callable[[bytes, Path | None], ProvenModel]
     """A model from its bytes; external data lie beside the path. Raises NotAppliedError, ModelError."""
-    missing: Callable[[], str]
-    """Why nothing can be proven here; empty where the runtime is installed."""
+    missing: Callable[[], str | None]
+    """Why nothing can be proven here; None where the runtime is installed."""
 
 
-ONNX_RUNTIME = ProofRuntime(lambda data, beside: OnnxModel(inlined(data, beside)), lambda: "")
+ONNX_RUNTIME = ProofRuntime(lambda data, beside: OnnxModel(inlined(data, beside)), lambda: None)
 LITERT_RUNTIME = ProofRuntime(lambda data, beside: TfliteProvenModel(str(beside), data), litert_missing)
 
 

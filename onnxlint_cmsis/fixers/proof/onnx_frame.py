@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str:
-    """Why the new model may not replace the old one; empty where it may. `parsed` gives both as protobufs."""
+def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str | None:
+    """Why the new model may not replace the old one; None where it may. `parsed` gives both as protobufs."""
     rejected = checker_problem(new)
     if rejected is not None and checker_problem(old) is None:
         return rejected.message
@@ -27,7 +27,7 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
         return "inputs, outputs, operator sets or other properties of the model differ"
     if not any(isinstance(outputs, str) for outputs in inferred) and inferred[0] != inferred[1]:
         return "shape inference finds other outputs"
-    return ""
+    return None
 
 
 def _inferred(model: bytes) -> list[bytes] | str:

@@ -68,7 +68,7 @@ class OnnxModel:
         """Outputs between 0 and 1."""
         return unit_outputs(self.proto)
 
-    def fault(self, new: OnnxModel) -> str:
+    def fault(self, new: OnnxModel) -> str | None:
         """What onnx.checker, shape inference and a look at the interface say against another model."""
         return static_reason(self.data, new.data, lambda: (self.proto, new.proto))
 

@@ -81,8 +81,8 @@ class ProvenModel(Protocol):
     def unit_outputs(self) -> frozenset[str]:
         """Outputs that hold nothing but values of operators whose range is 0 to 1."""
 
-    def fault(self, new: Any) -> str:
-        """Why another model may not replace this one whatever it computes; empty where it may."""
+    def fault(self, new: Any) -> str | None:
+        """Why another model may not replace this one whatever it computes; None where it may."""
 
     def unreached(
         self, new: Any, known: Collection[IfBranch], feeds: Iterable[Mapping[str, Array]]

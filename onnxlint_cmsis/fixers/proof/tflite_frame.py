@@ -16,8 +16,8 @@ NOWHERE = Span(0, 0)
 """In place of where something lies, which is not compared."""
 
 
-def frame_fault(old: TfliteModel, new: TfliteModel) -> str:
-    """What around the changed operators is not the same; empty for nothing."""
+def frame_fault(old: TfliteModel, new: TfliteModel) -> str | None:
+    """What around the changed operators is not the same; None for nothing."""
     if _frame(old) != _frame(new):
         return "inputs, outputs, signatures, metadata or other properties of the model differ"
     bodies = zip(old.subgraphs[1:], new.subgraphs[1:], strict=True)
@@ -25,20 +25,20 @@ def frame_fault(old: TfliteModel, new: TfliteModel) -> str:
         number for number, (before, after) in enumerate(bodies, 1) if [*_parts(old, before)] != [*_parts(new, after)]
     )
     number = next(differing, 0)
-    return f"subgraph {number}, which is not run for the proof, differs" if number else ""
+    return f"subgraph {number}, which is not run for the proof, differs" if number else None
 
 
 def sizes_fault(
     old: tuple[TfliteModel, Mapping[int, LoadedTensor]], new: tuple[TfliteModel, Mapping[int, LoadedTensor]]
-) -> str:
-    """A tensor whose stated sizes are not those that the kernels work out, though they were before; empty for none.
+) -> str | None:
+    """A tensor whose stated sizes are not those that the kernels work out, though they were before; None for none.
 
     Each model comes with its main subgraph's tensors as they are laid out. TensorFlow Lite Micro takes those stated.
     """
     known = {*_disagreeing(*old)}
     wrong = next((index for index in _disagreeing(*new) if index not in known), None)
     if wrong is None:
-        return ""
+        return None
     tensor, shape = new[0].subgraphs[0].tensors[wrong], new[1][wrong].shape
     return f"tensor `{tensor.name}` states shape {list(tensor.shape)}, its operator makes {list(shape)}"
 

@@ -81,7 +81,7 @@ class TfliteProvenModel:
         """None: outputs are measured against what is seen of them."""
         return frozenset()
 
-    def fault(self, new: TfliteProvenModel) -> str:
+    def fault(self, new: TfliteProvenModel) -> str | None:
         """What a look at the rest of the file and at the sizes of tensors says against another model."""
         difference = frame_fault(self.model, new.model)
         try:

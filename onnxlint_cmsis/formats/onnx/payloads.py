@@ -24,15 +24,15 @@ PAIRED = {"complex64": "float_data", "complex128": "double_data"}
 """Types with two entries an element."""
 
 
-def payload_problem(tensor: TensorProto, payload: Payload | None) -> str:
-    """Problem of a tensor's element type, dims or payload length; empty for none."""
+def payload_problem(tensor: TensorProto, payload: Payload | None) -> str | None:
+    """Problem of a tensor's element type, dims or payload length; None for none."""
     dims = list(tensor.dims)
     if tensor.data_type not in ELEM_TYPES:
         return f"has element type {tensor.data_type}; known are 1 to {max(ELEM_TYPES)}"
     if not all(0 <= d <= MAX_DIM for d in dims):
         return f"has dims {dims}; allowed is 0 to {MAX_DIM} in each"
     if (payload is not None and payload.external is not None) or tensor.data_location == tensor.EXTERNAL:
-        return ""
+        return None
     name, bits = ELEM_TYPES[tensor.data_type]
     counts = _counts(tensor) if payload is None else payload.counts
     if len(counts) > 1:
@@ -41,7 +41,7 @@ def payload_problem(tensor: TensorProto, payload: Payload | None) -> str:
     if "raw_data" in counts:
         needed = packed_bytes(count, bits)
         fits = counts["raw_data"] == needed and name != "string"
-        return "" if fits else f"has {counts['raw_data']} bytes of raw_data; {name} {dims} takes {needed}"
+        return None if fits else f"has {counts['raw_data']} bytes of raw_data; {name} {dims} takes {needed}"
     return _typed_problem(name, bits, dims, counts, in_bytes=payload is not None)
 
 
@@ -53,7 +53,7 @@ def _counts(tensor: TensorProto) -> dict[str, int]:
     return {field: size for field, size in sizes.items() if size}
 
 
-def _typed_problem(name: str, bits: int, dims: list[int], counts: dict[str, int], in_bytes: bool) -> str:
+def _typed_problem(name: str, bits: int, dims: list[int], counts: dict[str, int], in_bytes: bool) -> str | None:
     """The same for values in a typed list, counted in entries, or in bytes where the list was not parsed."""
     count = math.prod(dims)
     field = "string_data" if name == "string" else PAIRED.get(name) or TYPED_FIELDS.get(name, "int32_data")
@@ -66,9 +66,9 @@ def _typed_problem(name: str, bits: int, dims: list[int], counts: dict[str, int]
     if in_bytes:
         low, high = (entries * FIXED_BYTES[field],) * 2 if field in FIXED_BYTES else (entries, 10 * entries)
         if field == "string_data":
-            return ""
+            return None
     if low <= have <= high:
-        return ""
+        return None
     unit = "bytes" if in_bytes else "values"
     allowed = str(low) if low == high else f"{low} to {high}"
     return f"has {have} {unit} of {field}; {name} {dims} takes {allowed}"

@@ -30,14 +30,14 @@ def spanned(since: str, until: str) -> str:
     return since if last == since else f"{since} to {last}"
 
 
-def misfit(call: ProgramCall, day: str) -> str:
+def misfit(call: ProgramCall, day: str) -> str | None:
     """Why the release of a day does not run an operator of the backend with these arguments, as a clause.
 
     Empty where it does, and for operators and numbers of arguments that are in no reviewed release.
     """
     signature = signature_of(call.op, call.given)
     if signature is None or signature.holds(day):
-        return ""
+        return None
     own = next((row for row in SIGNATURES[call.op] if row.holds(day)), None)
     if own is None:
         rows = SIGNATURES[call.op]

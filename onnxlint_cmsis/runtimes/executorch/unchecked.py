@@ -12,8 +12,8 @@ from onnxlint_cmsis.runtimes.executorch.calls import is_channel_broadcast, tenso
 from onnxlint_cmsis.runtimes.executorch.kernels import LINEAR, RESULT, Kernel
 
 
-def unchecked(call: ProgramCall, kernel: Kernel) -> str:
-    """What a kernel does not look at and gets wrong, as a clause; empty where it is right."""
+def unchecked(call: ProgramCall, kernel: Kernel) -> str | None:
+    """What a kernel does not look at and gets wrong, as a clause; None where it is right."""
     if kernel.wrong:
         return kernel.wrong
     if said := next(_of_images(call, kernel), ""):
@@ -23,7 +23,7 @@ def unchecked(call: ProgramCall, kernel: Kernel) -> str:
     if "convolve" in kernel.function:
         weights = tensor_of(call, "weight").sizes[0]
         channels = call.written.sizes[-1 if call.op.endswith(NHWC) else 1] if call.written else weights
-        return "" if weights == channels else f"its weights are for {weights} channels, and its result has {channels}"
+        return None if weights == channels else f"its weights are for {weights} channels, and its result has {channels}"
     return _wrong_pair(call)
 
 
@@ -59,11 +59,11 @@ def misread(written: PteTensor, read: PteTensor) -> bool:
     return any(map(moved_axes, (written, read))) and lie[0] != lie[1]
 
 
-def _wrong_pair(call: ProgramCall) -> str:
+def _wrong_pair(call: ProgramCall) -> str | None:
     """What of two operands a kernel does not look at, as a clause."""
     first, second, result = call.tensor("self"), call.tensor("other"), call.written
     if first is None or second is None or result is None:
-        return ""
+        return None
     extreme = call.op in (f"{BACKEND}minimum", f"{BACKEND}maximum")
     if extreme and any(prod(tensor.sizes[:-4]) > 1 for tensor in (first, second, result)):
         return "it has more than four axes, and the kernel takes the last four alone (op_minimum.cpp)"
@@ -74,21 +74,21 @@ def _wrong_pair(call: ProgramCall) -> str:
     elif is_channel_broadcast(first, second) and first.sizes != second.sizes:
         large = max((first, second), key=lambda tensor: prod(tensor.sizes))
         last = is_channels_last(large) and is_channels_last(result)
-        return "" if last else "it takes one number for each channel, and its image does not have its channels last"
+        return None if last else "it takes one number for each channel, and its image does not have its channels last"
     else:
         several = len({*map(moved_axes, (first, second, result))}) > 1
-    return "its operands lie in different orders of memory, which the kernel does not look at" if several else ""
+    return "its operands lie in different orders of memory, which the kernel does not look at" if several else None
 
 
-def _wrong_dense(call: ProgramCall) -> str:
+def _wrong_dense(call: ProgramCall) -> str | None:
     """What of its tensors a dense layer does not look at, as a clause (op_quantized_linear.cpp looks at none)."""
     source, weights, result = call.tensor("input"), call.tensor("weights"), call.written
     if source is None or weights is None or result is None:
-        return ""
+        return None
     kinds = {"input": source, "weights": weights, "bias": call.tensor("bias"), "kernel_sum": call.tensor("kernel_sum")}
     for name, tensor in {**kinds, RESULT: result}.items():
         read = "int32" if name in ("bias", "kernel_sum") else "int8"
         if tensor is not None and tensor.elem_type != read:
             return f"its {name} is {tensor.elem_type}, which the kernel takes as {read}"
     taken = (*result.sizes[-1:], *source.sizes[-1:])
-    return "" if weights.sizes == taken else f"its weights are {list(weights.sizes)}, which it takes as {list(taken)}"
+    return None if weights.sizes == taken else f"its weights are {list(weights.sizes)}, which it takes as {list(taken)}"
