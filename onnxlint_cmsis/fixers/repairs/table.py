@@ -15,18 +15,16 @@ from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
 from onnxlint_cmsis.fixers.repairs.fold_constants import apply_fold_constants
 from onnxlint_cmsis.fixers.repairs.mean_pool import apply_mean_pool
-from onnxlint_cmsis.fixers.repairs.more_columns import apply_more_columns
-from onnxlint_cmsis.fixers.repairs.output_padding import apply_output_padding
 from onnxlint_cmsis.fixers.repairs.shifted_taps import apply_shifted_taps
 from onnxlint_cmsis.fixers.repairs.signed_integers import apply_signed_integers
 from onnxlint_cmsis.fixers.repairs.softmax_output import apply_softmax_output
 from onnxlint_cmsis.fixers.repairs.split_batch import apply_split_batch
 from onnxlint_cmsis.fixers.repairs.split_groups import apply_split_groups
-from onnxlint_cmsis.fixers.repairs.spread_taps import apply_spread_taps
 from onnxlint_cmsis.fixers.repairs.tflite_layers import add_bias, widen
 from onnxlint_cmsis.fixers.repairs.useless_pairs import apply_useless_pairs
-from onnxlint_cmsis.fixers.repairs.wider_window import apply_wider_window
+from onnxlint_cmsis.fixers.repairs.wider_window import apply_more_columns, apply_wider_window
 from onnxlint_cmsis.fixers.repairs.zero_bias import apply_zero_bias
+from onnxlint_cmsis.fixers.repairs.zero_taps import apply_output_padding, apply_spread_taps
 
 APPLIED: Mapping[str, Applied] = MappingProxyType(
     {

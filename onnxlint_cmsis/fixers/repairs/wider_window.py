@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.fixers.planning.fits.more_columns import MOST_COLUMNS, more_columns
 from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.fixers.planning.fits.wider_window import WIDEST_WINDOW, wider
 from onnxlint_cmsis.fixers.repairs.zero_taps import surround
@@ -38,3 +39,17 @@ def widen(edit: GraphEdit, record: LoweredLayer, columns: tuple[int, int], call:
     kernel = node.ints("kernel_shape")
     larger = {"kernel_shape": [*kernel[:-1], call.filter_dims.w]} if kernel else {}
     edit.set_attributes(node, "auto_pad", pads=pads, **larger)
+
+
+def apply_more_columns(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Put the zeros behind the weights: as few as give a call without known hazards. Raises NotAppliedError.
+
+    arm_convolve_s16 adds the columns above 512 in a loop that is wrong for the last of an odd number of output
+    channels unless four divides the columns.
+    """
+    for count, call in enumerate(more_columns(record), 1):
+        if edit.clean(call):
+            widen(edit, record, (0, count), call)
+            text = f"gets {count} columns of zeros behind its weights and as much more padding"
+            return RepairMade(text, (record.node.outputs[0],))
+    raise NotAppliedError(f"no window of up to {MOST_COLUMNS} more columns is computed rightly")

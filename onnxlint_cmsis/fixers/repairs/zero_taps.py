@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.fixers.planning.fits.row import RepairMade
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.errors import NotAppliedError
@@ -88,3 +89,25 @@ def _changed(edit: GraphEdit, read: tuple[Node, int], axes: int, zero: int, chan
         raise NotAppliedError(f"the weights of {node.label} have {stored.codes.ndim} axes")
     codes = change(stored.codes, zero & (1 << BITS[stored.elem_type]) - 1)
     return edit.add_constant(f"{node.inputs[position]}_with_zeros", stored.elem_type, codes)
+
+
+def apply_spread_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Put the zeros between the weights. Raises NotAppliedError."""
+    node, steps = record.node, record.node.ints("dilations")
+    kernel = spread(edit, record, steps)
+    larger = {"kernel_shape": list(kernel)} if node.ints("kernel_shape") else {}
+    edit.set_attributes(node, "dilations", **larger)
+    words = " x ".join(map(str, steps))
+    return RepairMade(f"gets its dilation of {words} as zeros between its weights", (node.outputs[0],))
+
+
+def apply_output_padding(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
+    """Put the zeros behind the weights: the output keeps its size, to which input and filter now spread."""
+    node = record.node
+    extra = node.ints("output_padding")
+    surround(edit, record, tuple((0, more) for more in extra))
+    kernel = node.ints("kernel_shape")
+    larger = {"kernel_shape": [size + more for size, more in zip(kernel, extra, strict=True)]} if kernel else {}
+    edit.set_attributes(node, "output_padding", **larger)
+    words = " x ".join(map(str, extra))
+    return RepairMade(f"gets its output_padding of {words} as zeros behind its weights", (node.outputs[0],))

@@ -5,12 +5,14 @@ Source of all positions: ContribOperators.md of ONNX Runtime.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.onnx.microsoft_ties import bias_gelu, broadcast_data, qlinear_softmax
+from onnxlint_cmsis.model.context import Context
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form, Quantized, Roles, Sums
 from onnxlint_cmsis.operators import curve_values
 from onnxlint_cmsis.operators.answers import NotFollowed, Risk
 from onnxlint_cmsis.operators.convolution import CONV
 from onnxlint_cmsis.operators.curve import GELU, LEAKY_RELU, SIGMOID
+from onnxlint_cmsis.operators.elementwise_ties import broadcast_inputs
 from onnxlint_cmsis.operators.joined_values import quantized_concat
 from onnxlint_cmsis.operators.mixing import SOFTMAX
 from onnxlint_cmsis.operators.new_lane import ZEROS
@@ -24,6 +26,24 @@ from onnxlint_cmsis.operators.scale_values import quantized_curve, quantized_pai
 from onnxlint_cmsis.operators.slicing import CONCAT
 from onnxlint_cmsis.operators.summaries import quantized_pool
 from onnxlint_cmsis.operators.views import ValueRule
+
+
+def broadcast_data(node: Node, context: Context) -> None:
+    """Data inputs, each with scale and zero-point behind it, with broadcasting."""
+    broadcast_inputs(context, tuple(context.roles.data_of(node)))
+
+
+def qlinear_softmax(node: Node, context: Context) -> None:
+    """Lock all axes: the opset in an attribute decides which ones are mixed."""
+    axes = context.need(0)
+    context.output_as(0, axes)
+    context.pin_all(axes, f"{node.op_type} mixes this axis")
+
+
+def bias_gelu(_node: Node, context: Context) -> None:
+    """Activation of the sum of two inputs."""
+    broadcast_inputs(context, (0, 1))
+
 
 ONE_OPERAND = Roles(quantized=(Quantized(0, 1, 2), Quantized(-1, 3, 4)))
 """X, its scale, its zero-point; scale and zero-point of the result."""
