@@ -17,9 +17,9 @@ from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds
-from onnxlint_cmsis.runtimes.tflm.rows import KernelOutcome
 from support import paths
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

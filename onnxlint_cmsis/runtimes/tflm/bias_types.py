@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, condition
 
 
 @condition

@@ -8,16 +8,9 @@ from functools import partial
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import INVOKE, PREPARE, KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    INVOKE,
-    PREPARE,
-    Condition,
-    KernelLimit,
-    KernelOutcome,
-    Objection,
-    condition,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, condition
 
 REFERENCE = KernelOutcome.REFERENCE
 

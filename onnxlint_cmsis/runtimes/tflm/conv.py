@@ -24,18 +24,10 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import GROUPS, INT64_SUMS
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INNER,
-    INVOKE,
-    PREPARE,
-    WRONG,
-    Objection,
-    OfLayer,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import INNER, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import CONVOLUTION_SCALES, DEPTHWISE_SCALES, TRANSPOSED_SCALES
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     FILTER,

@@ -22,19 +22,10 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INVOKE,
-    PREPARE,
-    WRONG,
-    Condition,
-    Objection,
-    OfLayer,
-    condition,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_checks import DENSE_ACTIVATION, DENSE_BIAS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import (
     ACTIVATIONS,

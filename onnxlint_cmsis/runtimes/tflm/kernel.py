@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.check_rows import rows
+from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
-from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, Condition, KernelLimit
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit
 
 
 def in_file(file: str, *parts: KernelLimit | Mapping[int, Condition]) -> tuple[KernelLimit, ...]:

@@ -25,9 +25,10 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
+from onnxlint_cmsis.runtimes.tflm.outcomes import INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import CONSTANT_CHECKS
-from onnxlint_cmsis.runtimes.tflm.rows import INVOKE, PREPARE, WRONG, Condition, Objection, OfLayer
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import PADDED
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, not_yet, other_type, same
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, activation_dims

@@ -21,19 +21,10 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    INVOKE,
-    PREPARE,
-    RUNTIME_SHAPE,
-    WRONG,
-    KernelLimit,
-    Objection,
-    OfLayer,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, KernelLimit, Objection, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import FUSED_ACTIVATION, LARGEST, MULTIPLIED, SUM_FACTORS
 from onnxlint_cmsis.runtimes.tflm.shared_rows import INT8_ALONE, NO_INT16, in_float, int16_points, not_yet, other_type
 from onnxlint_cmsis.runtimes.tflm.sizes import COUNTED, as_many_elements

@@ -22,9 +22,10 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
+from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
-from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, WRONG, Condition, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT, POOLED_ACTIVATION, SOFTMAX_RANGE
 from onnxlint_cmsis.runtimes.tflm.shared_rows import dims, images, in_float, same, slide
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER

@@ -7,10 +7,11 @@ from functools import partial
 from math import prod
 
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import SCRATCH_AXES
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection
 
 IN_PREPARE = (KernelOutcome.ALLOCATE_FAILS, KernelOutcome.ABORTS_PREPARE, KernelOutcome.HALTS_PREPARE)
 

@@ -11,8 +11,9 @@ from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import given, inputs, outputs, typed, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, INTEGER, OperatorView, scale
+from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
-from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, Condition, KernelLimit, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, in_float
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import dynamic, sized
+from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.reference_control import CONTROL
 from onnxlint_cmsis.runtimes.tflm.reference_curves import CURVES
 from onnxlint_cmsis.runtimes.tflm.reference_moves import MOVES
 from onnxlint_cmsis.runtimes.tflm.reference_pairs import PAIRS
 from onnxlint_cmsis.runtimes.tflm.reference_reductions import REDUCTIONS
-from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, KernelLimit
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
 
 NEW_OPERATORS = {
     "EMBEDDING_LOOKUP": "2023-07-26",

@@ -13,7 +13,7 @@ from onnxlint_cmsis.runtimes.tflm.control_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import given, inputs, outputs, typed
-from onnxlint_cmsis.runtimes.tflm.rows import HALTS_INVOKE, HALTS_PREPARE, PREPARE, WRONG
+from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, PREPARE, WRONG
 
 CONTROL: CheckTable = (
     ("ASSIGN_VARIABLE", (

@@ -20,21 +20,9 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_PREPARE, HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import BOOL_RESULTS
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_PREPARE,
-    ABOVE_ONE,
-    HALTS_INVOKE,
-    HALTS_PREPARE,
-    INNER,
-    INVOKE,
-    PREPARE,
-    WRONG,
-    Condition,
-    KernelLimit,
-    Objection,
-    condition,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import ABOVE_ONE, INNER, Condition, KernelLimit, Objection, condition
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     above_one,
     exponent_at_most_zero,

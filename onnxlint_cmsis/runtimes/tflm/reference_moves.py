@@ -50,18 +50,9 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK, CONSTANT_CHECKS
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    HALTS_PREPARE,
-    INVOKE,
-    PREPARE,
-    RUNTIME_SHAPE,
-    WRONG,
-    KernelLimit,
-    OfLayer,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT
 
 _SPLIT_TYPES = ("FLOAT32", "INT8", "INT16", "INT32")

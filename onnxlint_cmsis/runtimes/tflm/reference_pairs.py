@@ -24,17 +24,9 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, single
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    BELOW_ONE,
-    INVOKE,
-    PREPARE,
-    RUNTIME_SHAPE,
-    WRONG,
-    KernelLimit,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import BELOW_ONE, RUNTIME_SHAPE, KernelLimit
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     ACTIVATION,
     activation_fits,

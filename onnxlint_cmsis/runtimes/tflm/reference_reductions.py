@@ -20,17 +20,9 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     typed,
     where,
 )
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import SCRATCH_AXES
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_INVOKE,
-    ABORTS_PREPARE,
-    BELOW_ONE,
-    INVOKE,
-    PREPARE,
-    WRONG,
-    KernelLimit,
-    OfLayer,
-)
+from onnxlint_cmsis.runtimes.tflm.rows import BELOW_ONE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import below_one, shared_factor, summed_factors
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Concatenate, ParamSpec
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import K
 
 Objection = str
@@ -27,32 +27,6 @@ def condition(rule: Callable[Concatenate[OperatorView, P], Objection | None]) ->
     return lambda *args, **more: lambda view: rule(view, *args, **more)
 
 
-class KernelOutcome(str, Enum):
-    """What becomes of an operator that breaks a condition."""
-
-    ALLOCATE_FAILS = "allocate_fails"
-    """Prepare returns an error, so AllocateTensors fails."""
-    INVOKE_FAILS = "invoke_fails"
-    """Eval returns an error."""
-    ABORTS_PREPARE = "aborts in Prepare"
-    """TFLITE_CHECK in Prepare, which every build has."""
-    ABORTS_INVOKE = "aborts in Invoke"
-    """TFLITE_CHECK in Eval."""
-    HALTS_PREPARE = "halts in Prepare"
-    """TFLITE_DCHECK in Prepare, which builds with NDEBUG leave out."""
-    HALTS_INVOKE = "halts in Invoke"
-    """TFLITE_DCHECK in Eval."""
-    WRONG = "wrong"
-    """Wrong values, and status kTfLiteOk."""
-    REFERENCE = "reference code"
-    """Reference code runs where another operator of the kind is handed to CMSIS-NN."""
-    UNREAD = "not read"
-    """What the kernel did is not known."""
-
-
-PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
-ABORTS_PREPARE, ABORTS_INVOKE = KernelOutcome.ABORTS_PREPARE, KernelOutcome.ABORTS_INVOKE
-HALTS_PREPARE, HALTS_INVOKE = KernelOutcome.HALTS_PREPARE, KernelOutcome.HALTS_INVOKE
 INNER = "tensorflow/lite/kernels/internal/reference/integer_ops"
 RUNTIME_SHAPE = "tensorflow/lite/kernels/internal/runtime_shape.h"
 BELOW_ONE = "tensorflow/lite/kernels/internal/quantization_util.cc:117"

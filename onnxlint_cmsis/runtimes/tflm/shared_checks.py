@@ -8,16 +8,8 @@ from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8,
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND, THIRD, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import typed, unless, where, with_steps
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
-from onnxlint_cmsis.runtimes.tflm.rows import (
-    ABORTS_PREPARE,
-    ABOVE_ONE,
-    BELOW_ONE,
-    INVOKE,
-    PREPARE,
-    WRONG,
-    KernelLimit,
-    OfLayer,
-)
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_PREPARE, INVOKE, PREPARE, WRONG
+from onnxlint_cmsis.runtimes.tflm.rows import ABOVE_ONE, BELOW_ONE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     ACTIVATION,
     UTIL,

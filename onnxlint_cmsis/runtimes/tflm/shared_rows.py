@@ -12,9 +12,10 @@ from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT16
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, equal, pointed, same_type, typed, unless, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
+from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
-from onnxlint_cmsis.runtimes.tflm.rows import PREPARE, WRONG, Condition, KernelLimit, Objection, OfLayer, condition
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, OfLayer, condition
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT
 from onnxlint_cmsis.runtimes.tflm.windows import NO_FILTER, window
 

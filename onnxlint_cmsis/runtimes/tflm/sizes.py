@@ -16,8 +16,9 @@ from onnxlint_cmsis.formats.tflite.computed_sizes import computed_sizes
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.operand_sizes import MisfitError, NotComputedError, Shape
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, KernelOutcome, Objection, condition
+from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, condition
 
 PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
 HALTS, ABORTS = KernelOutcome.HALTS_INVOKE, KernelOutcome.ABORTS_INVOKE

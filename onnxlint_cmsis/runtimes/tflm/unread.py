@@ -14,7 +14,8 @@ from onnxlint_cmsis.runtimes.tflm.element_types import INT16
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, plain_if_stretched, where, with_steps
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, Condition, KernelLimit, KernelOutcome, Objection
+from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, Condition, KernelLimit, Objection
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import gentle_scale
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter
 
