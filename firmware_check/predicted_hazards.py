@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from onnxlint_cmsis.checks.rule_registry import check_of_kind
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.cmsis_nn.hazard import Hazard
-    from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.ground.types import Target
-
+from onnxlint_cmsis.cmsis_nn.hazard import Hazard
+from onnxlint_cmsis.cmsis_nn.library import Route
+from onnxlint_cmsis.ground.types import Target
 
 SHOWS = {
     "returns-error": ("status",),

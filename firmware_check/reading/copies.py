@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from firmware_check.program import Value
 from firmware_check.reading.results import result_of
 from firmware_check.reading.state import Workspace, copy_step
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import Places, strides_of
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.operators.resizing import EXPAND
 from onnxlint_cmsis.operators.slicing import SLICE
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
 
 
 def expanded(space: Workspace, node: Node, value: Value, shape: tuple[int, ...], order: tuple[int, ...]) -> Value:

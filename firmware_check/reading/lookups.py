@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firmware_check.program import Array, Elements, Quantization, Step
 from firmware_check.reading.results import LayerResult, result_of
+from firmware_check.reading.state import Workspace
 from firmware_check.reading.unreadable import Unsupported
-
-if TYPE_CHECKING:
-    from firmware_check.reading.state import Workspace
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
-
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Node
 
 Curve = Callable[[Elements, "Node"], Elements]
 

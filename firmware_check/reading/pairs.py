@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +16,10 @@ from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.ground.types import Dims
 from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.find_quantization import of_input
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
+from onnxlint_cmsis.model.graph import Node
 
 
 def build_elementwise(space: Workspace, record: LoweredLayer, reason: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,10 @@ from firmware_check.reading.state import Workspace, on_device
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.epilogue import CLAMPS
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.operators.curve import RELU
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from firmware_check.program import Array, Elements, Step, Value
 from firmware_check.quantized_constants import packed
 from firmware_check.reading.results import LayerResult, result_of
+from firmware_check.reading.state import Workspace
+from firmware_check.reading.stored_numbers import IntegerWeights
 from firmware_check.reading.unreadable import Unsupported
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.types import Function
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import channels_last, reshaped
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Form
-
-if TYPE_CHECKING:
-    from firmware_check.reading.state import Workspace
-    from firmware_check.reading.stored_numbers import IntegerWeights
-    from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Node
-
 
 BIAS = {8: ("int32_t", 32), 16: ("int64_t", 48)}
 """Bits of the activations to the C type of a bias and the bits that TensorFlow Lite rescales it in."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor
 from onnxlint_cmsis.analysis.onnx_boundary import of_onnx
 from onnxlint_cmsis.analysis.tflite_boundary import of_tflite
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.graph import Graph
 
 
 def boundary(model: ModelAnalysis) -> tuple[BoundaryTensor, ...]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.certificate_data import Certificate
 from onnxlint_cmsis.analysis.certificates import certificate
 from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS
 from onnxlint_cmsis.analysis.lane_values import DAMAGED
 from onnxlint_cmsis.analysis.unequal import reason
 from onnxlint_cmsis.analysis.verification import Verification, compare_lanes
+from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.certificate_data import Certificate
-    from onnxlint_cmsis.formats.format import LoadedFile
-
 
 ENOUGH = 1 << 18
 """Numbers of lanes that the checker may need where nobody asked for it: models of integers need fewer, and it takes

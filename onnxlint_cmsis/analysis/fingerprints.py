@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding
-
+from onnxlint_cmsis.ground.findings import Finding
 
 _DIGITS = 32
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.activations import activations
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.arena_plan import ArenaUses, plan_arena
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.memory_needs import UNKNOWN_RAM, DeviceFit, FlashNeed, RamNeed
 from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.analysis.remedies import best_remedy
 from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Location
+from onnxlint_cmsis.ground.types import MemoryRoom, Target
 from onnxlint_cmsis.runtimes.execution import FileExecution
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.dimensions import Dimensions
-    from onnxlint_cmsis.ground.types import MemoryRoom, Target
-
 
 FLASH_BESIDE = "Code comes on top."
 

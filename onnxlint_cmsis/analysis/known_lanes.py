@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.analysis.lane_view import LaneView
 from onnxlint_cmsis.analysis.layer_weights import weighted_of
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.operators.moves import moved_input, passage
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_view import LaneView
-    from onnxlint_cmsis.model.graph import Node
 
 
 def fill_in(view: LaneView) -> None:

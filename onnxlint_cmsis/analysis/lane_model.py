@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,21 +25,18 @@ from onnxlint_cmsis.analysis.lane_functions import (
 from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers, digest, digest_of
 from onnxlint_cmsis.analysis.lane_operands import Operands
 from onnxlint_cmsis.analysis.lane_values import DAMAGED, Lanes, Value
+from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
 from onnxlint_cmsis.formats.onnx.signatures import result_types, schema
 from onnxlint_cmsis.model.graph import TFLITE, Attribute, Node
+from onnxlint_cmsis.model.leftovers import Left
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.integers import BITS, NotCoveredError
 from onnxlint_cmsis.operators.record import MICROSOFT
 from onnxlint_cmsis.operators.scaled_numbers import Fixed
 from onnxlint_cmsis.operators.tflite_misreads import misread
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.formats.format import LoadedFile
-    from onnxlint_cmsis.model.leftovers import Left
-
 
 TOLD_BEFORE = ("num_splits", "num", "values_count", "output_padding", "output_dtype", "depth_multiplier")
 """Attributes that tell nothing but sizes and types of results, which are worked out or held against them before."""

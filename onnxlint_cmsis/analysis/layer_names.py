@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.short_names import short_names
+from onnxlint_cmsis.ground.findings import PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.python_places import python_places
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.ground.findings import PythonPlace
 
 
 class LayerNames(NamedTuple):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses
+from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses
 
 
 def small_order(uses: ArenaUses) -> tuple[ArenaStep, ...]:

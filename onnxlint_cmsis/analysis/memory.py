@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_plan import ALIGNMENT, ArenaUses, plan_arena
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife, LayerScratch
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph
 
 
 def arena_of(uses: ArenaUses, graph: Graph, scratch: Mapping[int, int], basis: str) -> Arena:

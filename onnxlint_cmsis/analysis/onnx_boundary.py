@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.boundary_tensor import IMAGE_RANK, INTEGERS, PASSES, BoundaryTensor, Conversion
 from onnxlint_cmsis.analysis.judgement import holds_integers
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.dims import becomes_image, is_image
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result, quantized_model
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import Stored, channels_last, lies_in
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.lower.quantization import AffineQuantization
 from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, MOVES, STORED, dequantizes, quantizes
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.lower.quantization import AffineQuantization
-    from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.operators.answers import Elements
+from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.operators.answers import Elements
 
 
 def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from math import log
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_plan import ArenaUses
+from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
 from onnxlint_cmsis.analysis.layer_order import small_order
 from onnxlint_cmsis.analysis.peak import peak_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.model.axes import leaves, resized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
-
 
 MOST_STEPS = 300
 """Layers of the largest model that changes are tried on; each is planned again some ten times."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.boundary_tensor import CONVERSIONS, IMAGE_RANK, INTEGERS, BoundaryTensor, Conversion, Ties
 from onnxlint_cmsis.analysis.onnx_boundary import numbers_of
 from onnxlint_cmsis.formats.names import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.graph import Graph
 
 
 def of_tflite(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+from onnxlint_cmsis.fixers.planning.consent import Asked
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
-    from onnxlint_cmsis.fixers.planning.consent import Asked
-    from onnxlint_cmsis.fixers.planning.policies import FixOptions
 
 
 class FixRequest(NamedTuple):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Container
 
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.analysis.verdict_text import lines_of
 from onnxlint_cmsis.ground.findings import Effect, Finding, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import paint, printable
+from onnxlint_cmsis.output.run import Run
 from onnxlint_cmsis.output.shown_names import said, with_short_names
 from onnxlint_cmsis.output.statistics import statistics_lines
 from onnxlint_cmsis.output.wrapping import wrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.output.run import Run
-
 
 STYLES = {
     **{word: "error" if effect.rank < Effect.MAY_FAIL.rank else "warning" for effect, word in WORDS.items()},

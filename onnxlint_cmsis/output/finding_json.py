@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.findings import Finding, Resize
-    from onnxlint_cmsis.ground.types import Source
+from onnxlint_cmsis.ground.findings import Finding, Resize
+from onnxlint_cmsis.ground.types import Source
 
 
 def finding_fields(finding: Finding) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
 from onnxlint_cmsis.formats.format import is_image
 from onnxlint_cmsis.ground.findings import MEASURED, Effect, Finding, Resize, targets_text
@@ -18,12 +19,6 @@ from onnxlint_cmsis.output.statistics import statistics_lines
 from onnxlint_cmsis.output.summaries import fixable_text, summary_lines
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import DO, LABEL, labelled, wrapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from onnxlint_cmsis.analysis.results import FileResult
-
 
 _AS_ABOVE = "as above."
 """What to do, where the finding above says the same."""

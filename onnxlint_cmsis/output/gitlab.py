@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.plain import json_text, printable
+from onnxlint_cmsis.output.run import Run
 from onnxlint_cmsis.output.shown_names import named_array, with_short_names
 from onnxlint_cmsis.output.shown_paths import posix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.output.run import Run
 
 SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 """Severities by level."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.finding_json import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.output.fix_json import fix_fields
 from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.run import Run, by_code, by_level
 from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.results import FileResult
-
 
 VERSION = 1
 """Grows when a field is renamed, removed or changes its meaning; new fields do not change it."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.plain import json_text, markdown
 from onnxlint_cmsis.output.project import rule_page
+from onnxlint_cmsis.output.run import Run
 from onnxlint_cmsis.output.shown_names import named_array, with_short_names
 from onnxlint_cmsis.output.shown_paths import posix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.output.run import Run
 
 SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 """Severities by level."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.results import FileResult
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.ground.findings import Finding
 
 
 class Run(NamedTuple):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sarif_om as om
 
+from onnxlint_cmsis.checks.rule import Rule
 from onnxlint_cmsis.output.project import DOCUMENTATION, rule_page
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.rule import Rule
-
 
 MOST_TEXT = 1024
 """Characters that GitHub takes of a description."""

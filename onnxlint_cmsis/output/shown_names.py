@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from onnxlint_cmsis.analysis.grouped import brief_text
+from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, cut, distinct_cuts
 from onnxlint_cmsis.formats.format import array_in
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.words import and_more, quoted
 from onnxlint_cmsis.output.run import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.ground.findings import Finding
 
 
 def with_short_names(text: str, file: FileResult, run: Run) -> str:

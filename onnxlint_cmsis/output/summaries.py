@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of, rounded
+from onnxlint_cmsis.output.run import Run
 from onnxlint_cmsis.output.shown_names import listed, with_short_names
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import INDENT, labelled
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
-    from onnxlint_cmsis.output.run import Run
-
 
 _IF_ANY = ("no kernel", "open", "reference")
 """Columns that a narrow terminal leaves out where all have 0."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.fixers.planning.prices import risks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 
 
 def newly_met(old: ModelAnalysis, new: ModelAnalysis) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.checks.execution_checks import HazardCheck
 from onnxlint_cmsis.checks.fix_actions import REPAIR
 from onnxlint_cmsis.checks.routing_checks import RoutingCheck
@@ -12,18 +13,14 @@ from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import code_of, layer_subject, remark_findings
 from onnxlint_cmsis.checks.subjects import ModelSubject
+from onnxlint_cmsis.cmsis_nn.library import Route
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.cmsis_nn.library import Route
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.sites import Site
-    from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.fixers.planning.prices import Prices
+from onnxlint_cmsis.fixers.planning.sites import Site
+from onnxlint_cmsis.ground.findings import Finding
+from onnxlint_cmsis.lower.layer import Layer
 
 
 def answered(plan: ModelPlan, group: DimensionClass) -> Iterator[Finding]:

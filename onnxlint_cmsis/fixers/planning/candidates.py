@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.memory_bound import may_take_longer
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, REACH, FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
+from onnxlint_cmsis.fixers.planning.sites import Site
+from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.model.axes import leaves, resized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.sites import Site
-    from onnxlint_cmsis.ground.types import KernelCall
 
 
 def domains_of(

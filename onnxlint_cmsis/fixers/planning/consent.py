@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.answers import answered
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, plan_model
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.size_facts import asks, change_finding
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.policies import FixOptions
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.model.graph import Graph
-
+from onnxlint_cmsis.model.graph import Graph
 
 Asked = Callable[["Graph", "Finding"], bool]
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from operator import neg
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.candidates import domains_of, hazardous_classes
 from onnxlint_cmsis.fixers.planning.factors import factors_of, misses_in, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import Count, MeasureIndex
 from onnxlint_cmsis.fixers.planning.memory_bound import take_longer_together
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.problem import SearchWork, SizeProblem, Sizes, components
 from onnxlint_cmsis.fixers.planning.solve import solve
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.planning.prices import Prices
 
 
 class SizeDecision(NamedTuple):

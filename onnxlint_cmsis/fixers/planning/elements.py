@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from onnxlint_cmsis.analysis.constants import FillKind, Use
+from onnxlint_cmsis.fixers.planning.layouts import Places, Rearrangement
 from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.element_codes import Codes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.layouts import Places, Rearrangement
-    from onnxlint_cmsis.formats.onnx.element_codes import Codes
 
 
 class StoredElements(NamedTuple):

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import starmap
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxlint_cmsis.fixers.planning.measures import Level
+from onnxlint_cmsis.fixers.planning.problem import SizeProblem, Sizes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Level
-    from onnxlint_cmsis.fixers.planning.problem import SizeProblem, Sizes
-
 
 MAX_CELLS = 1_000_000
 """Cells of the largest table that is worth making; a problem that needs a larger one is not eliminated."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -14,19 +14,16 @@ from onnxlint_cmsis.checks.routing_checks import RoutingCheck
 from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import LintCheck, checks_of
 from onnxlint_cmsis.checks.run_checks import layer_subject
+from onnxlint_cmsis.checks.subjects import Subject
 from onnxlint_cmsis.cmsis_nn.library import Route
 from onnxlint_cmsis.fixers.planning.measures import Count, MeasureIndex, Numbers
+from onnxlint_cmsis.fixers.planning.planning_input import Fixable, NewBias, PlanningInput
 from onnxlint_cmsis.fixers.planning.prices import LARGEST, Price, Prices, hazards_of, risks_of
 from onnxlint_cmsis.fixers.planning.problem import Factor
 from onnxlint_cmsis.fixers.planning.sites import Site
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.types import packed_bytes
 from onnxlint_cmsis.model.axes import Axis, leaves, resized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.checks.subjects import Subject
-    from onnxlint_cmsis.fixers.planning.planning_input import Fixable, NewBias, PlanningInput
-
 
 Domains = Mapping[int, Sequence[int]]
 """Sizes that each class may take."""

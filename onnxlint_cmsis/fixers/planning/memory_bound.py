@@ -9,20 +9,16 @@ is read once. No silicon was measured.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
+from onnxlint_cmsis.fixers.planning.prices import Prices
+from onnxlint_cmsis.fixers.planning.sites import Site
 from onnxlint_cmsis.ground.types import Function, Isa
 from onnxlint_cmsis.model.axes import leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.sites import Site
 
 LEAST_GAIN = 0.10
 """Part of a dense layer's instructions that more outputs have to save where no cycles are modelled."""

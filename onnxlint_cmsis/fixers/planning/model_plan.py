@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
 from functools import cache
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import Place
 from onnxlint_cmsis.analysis.constants import FLOAT, BiasSlot, bias_slot
 from onnxlint_cmsis.analysis.lane_view import MAX_KNOWN
+from onnxlint_cmsis.analysis.lanes import Lanes
 from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide
+from onnxlint_cmsis.fixers.planning.planning_input import NewBias, PlanningInput
+from onnxlint_cmsis.fixers.planning.policies import FixOptions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.problem import WORK
+from onnxlint_cmsis.fixers.planning.sites import Site
 from onnxlint_cmsis.formats.onnx.tensors import BITS
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import Place
-    from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.fixers.planning.planning_input import NewBias, PlanningInput
-    from onnxlint_cmsis.fixers.planning.policies import FixOptions
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.sites import Site
-    from onnxlint_cmsis.ground.findings import Finding
-
 
 ENDED_LANES = f"the search for dead channels ended early, after {MAX_KNOWN:,} values of tensors: there may be more"
 ENDED_SIZES = f"the search for sizes ended early, after {WORK:,} steps: other sizes may be better"

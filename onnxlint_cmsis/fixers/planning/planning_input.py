@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.dimensions import Dimensions
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.problem import SearchWork
 from onnxlint_cmsis.fixers.planning.sites import Site, site_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.lower.layer import Layer
+from onnxlint_cmsis.lower.lowered import Lowered
 from onnxlint_cmsis.model.axes import all_leaves
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.pairwise import ADD, DIV, MAX, MIN, MUL, SUB
 from onnxlint_cmsis.operators.slicing import PAD
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.dimensions import Dimensions
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.lower.layer import Layer
-    from onnxlint_cmsis.lower.lowered import Lowered
-    from onnxlint_cmsis.model.graph import Graph, Node
-
 
 Fixable = Callable[[Finding], bool]
 """Whether a fix may act on a finding: its rule runs on the file and is fixable, and no suppression accepts it."""

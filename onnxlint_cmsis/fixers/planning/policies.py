@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.rule_registry import codes_of_policy
+from onnxlint_cmsis.fixers.planning.measures import Count, Level, MeasureIndex
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Count, Level, MeasureIndex
-    from onnxlint_cmsis.ground.types import MemoryRoom
+from onnxlint_cmsis.ground.types import MemoryRoom
 
 
 class FixOptions(NamedTuple):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.library import Prediction, Route, route, route_classes
+from onnxlint_cmsis.fixers.planning.measures import Numbers
+from onnxlint_cmsis.fixers.planning.sites import Channels, Site
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Target
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.fixers.planning.measures import Numbers
-    from onnxlint_cmsis.fixers.planning.sites import Channels, Site
-    from onnxlint_cmsis.lower.layer import Layer
-
+from onnxlint_cmsis.lower.layer import Layer
 
 Cost = Callable[[KernelCall, Target, Route], Prediction]
 """Predicted instructions of a call with its route on a target; also of many calls with the same route."""

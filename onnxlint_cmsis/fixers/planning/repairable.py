@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, parameters
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.planning.fits.more_columns import MORE_COLUMNS
+from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.fits.scales import EQUAL_SCALES, SOFTMAX_OUTPUT
 from onnxlint_cmsis.fixers.planning.fits.shifted_taps import SHIFTED_TAPS
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import SIGNED_INTEGERS
@@ -21,17 +22,12 @@ from onnxlint_cmsis.fixers.planning.fits.wider_window import WIDER_WINDOW
 from onnxlint_cmsis.fixers.planning.fits.zero_bias import ZERO_BIAS
 from onnxlint_cmsis.fixers.planning.fits.zero_taps import OUTPUT_PADDING, SPREAD_TAPS
 from onnxlint_cmsis.fixers.planning.prices import risks
+from onnxlint_cmsis.formats.format import Format
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-    from onnxlint_cmsis.formats.format import Format
-    from onnxlint_cmsis.ground.findings import Finding
-    from onnxlint_cmsis.ground.types import KernelCall, Target
-
 
 REPAIRS: tuple[RepairRow, ...] = (
     *MEAN_POOLS,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
+from onnxlint_cmsis.analysis.dimensions import Dimensions
+from onnxlint_cmsis.fixers.planning.measures import Numbers
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import POINTWISE, Function, KernelCall
+from onnxlint_cmsis.lower.layer import Layer
 from onnxlint_cmsis.model.axes import Axis, AxisForm, leaves, resized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import Dimensions
-    from onnxlint_cmsis.fixers.planning.measures import Numbers
-    from onnxlint_cmsis.lower.layer import Layer
-
 
 Channels = tuple[int, int]
 """Input and output channels of a call."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import sub
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.checks.class_facts import ClassFact, NewCost
 from onnxlint_cmsis.checks.fix_actions import REMOVE, REPAIR
 from onnxlint_cmsis.checks.rule import RuleScope
@@ -13,15 +13,12 @@ from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
 from onnxlint_cmsis.fixers.planning.answers import answered
+from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
+from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import AxisForm
 from onnxlint_cmsis.model.node_location import node_location
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
-    from onnxlint_cmsis.ground.findings import Finding
 
 
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.constants import Use
+from onnxlint_cmsis.analysis.dimensions import SizeName
+from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.axes import leaves, resized
 from onnxlint_cmsis.operators.answers import Elements
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import SizeName
-    from onnxlint_cmsis.fixers.planning.uses import Uses
 
 
 class AttributeEdit(NamedTuple):

@@ -5,30 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnxlint_cmsis.analysis.activations import activations, element_bytes
 from onnxlint_cmsis.analysis.arena_plan import buffer_lifetimes, plan_arena
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.candidates import grouped_classes
 from onnxlint_cmsis.fixers.planning.factors import factors_of, layer_factor, stored_constants
 from onnxlint_cmsis.fixers.planning.measures import MeasureIndex, Numbers
 from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
+from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
+from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem
+from onnxlint_cmsis.fixers.planning.sites import Site
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, packed_bytes
 from onnxlint_cmsis.lower.layer import product_of
 from onnxlint_cmsis.model.axes import Axis, all_leaves, resized
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.sites import Site
-
 
 CHEAP = 0.005
 """Part of the model's instructions up to which more channels count as costing nothing."""

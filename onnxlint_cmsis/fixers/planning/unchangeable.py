@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
 from onnxlint_cmsis.fixers.planning.layouts import growing
 from onnxlint_cmsis.fixers.planning.uses import Uses
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.types import Freedom
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 
 
 def check_model(graph: Graph) -> None:

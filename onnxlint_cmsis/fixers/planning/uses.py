@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from onnxlint_cmsis.analysis.constants import Constants, Use
+from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.model.axes import Axis, leaves
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.dimensions import Dimensions
-    from onnxlint_cmsis.model.graph import Graph, Node
-
+from onnxlint_cmsis.model.graph import Graph, Node
 
 Axes = tuple[Axis, ...]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from onnxlint_cmsis.analysis.analysis import Place
+from onnxlint_cmsis.analysis.lanes import Lanes
 from onnxlint_cmsis.fixers.proof.bounds import CLOSE
 from onnxlint_cmsis.fixers.proof.inputs import UnfedError
 from onnxlint_cmsis.fixers.proof.proven import Array, ProvenModel, RuntimeRefusalError
 from onnxlint_cmsis.fixers.proof.runner import RANDOM, Runner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from onnxlint_cmsis.analysis.analysis import Place
-    from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.ground.types import InputShapes
+from onnxlint_cmsis.ground.types import InputShapes
 
 
 def values_inside(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.epilogue import is_clamp
 from onnxlint_cmsis.lower.find_quantization import keeps_scale, of_integers
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, quantizes
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.graph import Graph, Node
 
 
 class IntegerCarriers:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.dims import dims_of
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.output.html.report_input import MOST, ReportInput
 from onnxlint_cmsis.output.layer_words import sizes_text
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
 
 
 class GraphRow(NamedTuple):

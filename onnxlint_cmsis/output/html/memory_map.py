@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from onnxlint_cmsis.output.plain import markup
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife
-
+from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife
 
 HIGH, FOOT = 200, 18
 """Pixels of the map, and of the words below it."""

@@ -8,17 +8,13 @@ bytes for 361 programs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from onnxlint_cmsis.formats.format import RELEASES
 from onnxlint_cmsis.formats.pte.program_records import Method, PteTensor, Step, Value, ValueList
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.memory_report import MethodMemory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from onnxlint_cmsis.runtimes.runtime import Runtime
+from onnxlint_cmsis.runtimes.runtime import Runtime
 
 Request = tuple[int, int]
 """Bytes and alignment of one request."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.runtimes.tflite_padding import behind_pad
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph, Node
-
 
 PAD_SINCE = 11
 """First operator set whose Pad takes the pad_amounts as an input and integers as data."""

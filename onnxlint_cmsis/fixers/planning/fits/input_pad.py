@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import PAD_SINCE
 from onnxlint_cmsis.formats.names import operator_of
+from onnxlint_cmsis.ground.findings import Resize
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
 from onnxlint_cmsis.model.axes import AxisForm
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
-    from onnxlint_cmsis.ground.findings import Resize
-    from onnxlint_cmsis.model.graph import Graph, Node
-
+from onnxlint_cmsis.model.graph import Graph, Node
 
 MOST_ADDED = 16
 """Channels that may be added to a model's input."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Graph, Node
 
 
 class RepairRow(NamedTuple):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.fits.zero_taps import refusal_of_weights
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph
-
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Graph
 
 MOST_SHIFTED_TAPS = 16
 """Rows of zeros that are added at most."""

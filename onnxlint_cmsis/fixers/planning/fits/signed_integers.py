@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.find_quantization import keeps_scale
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.answers import MOVING, Elements
 from onnxlint_cmsis.operators.curve import CLIP, RELU
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.model.graph import Graph, Node
-
 
 _BETWEEN = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
 """Elements of operators that hand integers on, whatever their zero-point."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.unchangeable import check_constant
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.errors import NotAppliedError
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Form
 from onnxlint_cmsis.operators.control import CONSTANT_OF_SHAPE
 from onnxlint_cmsis.operators.normalization import BATCH_NORMALIZATION
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph, Node
-
 
 MOST_GROUPS = 64
 """Groups above which splitting makes more nodes than anyone wants."""

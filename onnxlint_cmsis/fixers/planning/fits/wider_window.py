@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.fits.zero_taps import padded_apart, refusal_of_weights
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.windows import halves, padding_for
-
-if TYPE_CHECKING:
-    from onnxlint_cmsis.ground.types import KernelCall
-    from onnxlint_cmsis.lower.lowered import LoweredLayer
-    from onnxlint_cmsis.model.graph import Graph
-
 
 WIDEST_WINDOW = 8
 """Columns of zeros that are added at most."""
