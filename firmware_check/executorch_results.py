@@ -7,22 +7,9 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from firmware_check import executorch_numbers
 from firmware_check.evidence.call_layer import EXTREMES
 from firmware_check.evidence.exact_arithmetic import CallNumbers, computed, summed
-from firmware_check.executorch_numbers import (
-    LayerCall,
-    LayerNumbers,
-    batch_matmul_numbers,
-    extreme_numbers,
-    known_sizes,
-    pad_numbers,
-    pool_numbers,
-    product_numbers,
-    softmax_numbers,
-    sum_numbers,
-    transpose_numbers,
-    weighted_numbers,
-)
 from firmware_check.program import Elements, Step
 from firmware_check.quantized_constants import ADD_LEFT_SHIFT, AddConstants
 from firmware_check.reference import softmax_output
@@ -53,9 +40,13 @@ def _numbers_of(step: Step, source: Elements) -> tuple[KernelCall, CallNumbers]:
     if weights.size:
         dense = step.form == "fully_connected"
         weights = weights + cast(int, step.numbers["filter_offset"])
-        weights = weights.reshape((-1, call.filter_dims.n or 0) if dense else known_sizes(call.filter_dims))
+        weights = weights.reshape(
+            (-1, call.filter_dims.n or 0) if dense else executorch_numbers.known_sizes(call.filter_dims)
+        )
     zero = step.inputs[0].quantization.zero_point
-    return call, CallNumbers(source.reshape(known_sizes(call.input_dims)), weights, None, (), zero, 0, 8)
+    return call, CallNumbers(
+        source.reshape(executorch_numbers.known_sizes(call.input_dims)), weights, None, (), zero, 0, 8
+    )
 
 
 def _sums(step: Step, sources: list[Elements]) -> Elements:
@@ -96,7 +87,9 @@ def _multiplied(step: Step, sources: list[Elements]) -> Elements:
 
 def _chosen(step: Step, sources: list[Elements]) -> Elements:
     call = cast("KernelCall", step.call)
-    first, second = (source.reshape(known_sizes(dims)) for source, dims in zip(sources, call[1:3], strict=True))
+    first, second = (
+        source.reshape(executorch_numbers.known_sizes(dims)) for source, dims in zip(sources, call[1:3], strict=True)
+    )
     return np.asarray(EXTREMES[call.entry](first, second))
 
 
@@ -119,7 +112,7 @@ def _padded(step: Step, sources: list[Elements]) -> Elements:
 def _matrices(step: Step, sources: list[Elements]) -> Elements:
     call, offsets = cast("KernelCall", step.call), cast("tuple[int, int]", step.numbers["offsets"])
     first, second = (
-        source.astype(np.int64).reshape(known_sizes(dims)) + offset
+        source.astype(np.int64).reshape(executorch_numbers.known_sizes(dims)) + offset
         for source, dims, offset in zip(sources, (call.input_dims, call.filter_dims), offsets, strict=True)
     )
     return _rescaled(step, first @ second.swapaxes(-1, -2))
@@ -128,26 +121,26 @@ def _matrices(step: Step, sources: list[Elements]) -> Elements:
 class _Kind(NamedTuple):
     """One kind of call."""
 
-    read: Callable[[LayerCall], LayerNumbers]
+    read: Callable[[executorch_numbers.LayerCall], executorch_numbers.LayerNumbers]
     """What the layer needs beside the call. Raises Unsupported."""
     compute: Callable[[Step, list[Elements]], Elements]
     """Its output in the order of memory."""
 
 
 KINDS: Mapping[str, _Kind] = {
-    "convolve": _Kind(weighted_numbers, _sums),
-    "depthwise": _Kind(weighted_numbers, _sums),
-    "transpose_conv": _Kind(weighted_numbers, _sums),
-    "fully_connected": _Kind(weighted_numbers, _sums),
-    "avgpool": _Kind(pool_numbers, _pooled),
-    "max_pool": _Kind(pool_numbers, _pooled),
-    "elementwise_add": _Kind(sum_numbers, _added),
-    "elementwise_mul": _Kind(product_numbers, _multiplied),
-    "minimum": _Kind(extreme_numbers, _chosen),
-    "maximum": _Kind(extreme_numbers, _chosen),
-    "softmax": _Kind(softmax_numbers, _softmaxed),
-    "transpose": _Kind(transpose_numbers, _moved),
-    "pad": _Kind(pad_numbers, _padded),
-    "batch_matmul": _Kind(batch_matmul_numbers, _matrices),
+    "convolve": _Kind(executorch_numbers.weighted_numbers, _sums),
+    "depthwise": _Kind(executorch_numbers.weighted_numbers, _sums),
+    "transpose_conv": _Kind(executorch_numbers.weighted_numbers, _sums),
+    "fully_connected": _Kind(executorch_numbers.weighted_numbers, _sums),
+    "avgpool": _Kind(executorch_numbers.pool_numbers, _pooled),
+    "max_pool": _Kind(executorch_numbers.pool_numbers, _pooled),
+    "elementwise_add": _Kind(executorch_numbers.sum_numbers, _added),
+    "elementwise_mul": _Kind(executorch_numbers.product_numbers, _multiplied),
+    "minimum": _Kind(executorch_numbers.extreme_numbers, _chosen),
+    "maximum": _Kind(executorch_numbers.extreme_numbers, _chosen),
+    "softmax": _Kind(executorch_numbers.softmax_numbers, _softmaxed),
+    "transpose": _Kind(executorch_numbers.transpose_numbers, _moved),
+    "pad": _Kind(executorch_numbers.pad_numbers, _padded),
+    "batch_matmul": _Kind(executorch_numbers.batch_matmul_numbers, _matrices),
 }
 """By the entry point without its type; the form of the layer is the same without `elementwise_`."""

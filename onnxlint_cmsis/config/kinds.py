@@ -6,62 +6,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from onnxlint_cmsis.config.checked import (
-    NotOfKindError,
-    boards,
-    bound,
-    choice,
-    code_levels,
-    codes,
-    compiler,
-    flag,
-    frequencies,
-    glob_codes,
-    memory,
-    multiple,
-    nonempty_texts,
-    percent,
-    placements,
-    release,
-    runtime,
-    shapes,
-    suppressions,
-    text,
-    texts,
-)
-from onnxlint_cmsis.config.converted import (
-    Place,
-    accepted,
-    as_it_is,
-    by_glob,
-    globs,
-    least_level,
-    level,
-    levels,
-    path,
-    runtime_named,
-)
+from onnxlint_cmsis.config import checked, converted, schemas
 from onnxlint_cmsis.config.keys import UNLIMITED, Key
-from onnxlint_cmsis.config.schemas import (
-    BOARDS,
-    BOUND,
-    CODE_LEVELS,
-    COMPILER,
-    FREQUENCIES,
-    GLOB_CODES,
-    MAX_MULTIPLE,
-    MEMORY,
-    MULTIPLE,
-    PERCENT,
-    PLACEMENTS,
-    RELEASE,
-    RUNTIME,
-    SHAPES,
-    SUPPRESSIONS,
-    TARGET_LIST,
-    TEXT,
-    TEXTS,
-)
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 
@@ -91,49 +37,55 @@ class Kind(NamedTuple):
     """JSON Schema of the value; `choice` and `level` add the allowed values."""
     written: Written = Written.WORD
     """How its option is written."""
-    make: Callable[[Any, Place], object] = as_it_is
+    make: Callable[[Any, converted.Place], object] = converted.as_it_is
     """The checked value as Settings has it."""
 
 
 _OR_UNLIMITED = f"from 0 up, or {UNLIMITED!r}"
 
 SETTING_KINDS: dict[str, Kind] = {
-    "release": Kind("a text", release, RELEASE),
+    "release": Kind("a text", checked.release, schemas.RELEASE),
     "runtime": Kind(
         "a runtime, with @ and a commit or date where it is not the newest",
-        runtime,
-        RUNTIME,
-        make=runtime_named,
+        checked.runtime,
+        schemas.RUNTIME,
+        make=converted.runtime_named,
     ),
-    "compiler": Kind("a compiler, with @ and a version where it matters", compiler, COMPILER),
-    "path": Kind("a path, relative to the configuration file", text, TEXT, make=path),
-    "choice": Kind("one of the allowed values", choice, TEXT),
-    "least-level": Kind("a level", choice, TEXT, make=least_level),
-    "level": Kind("a level", choice, TEXT, make=level),
-    "targets": Kind("a list of texts", nonempty_texts, TARGET_LIST, Written.LIST),
-    "globs": Kind("a list of patterns", texts, TEXTS, Written.REPEATED, globs),
-    "codes": Kind("a list of rule codes, prefixes or names", codes, TEXTS, Written.LIST),
-    "code-levels": Kind("a table of rule = level", code_levels, CODE_LEVELS, make=levels),
-    "glob-codes": Kind("a table of pattern = list of rules", glob_codes, GLOB_CODES, make=by_glob),
-    "shapes": Kind("a table of input = list of sizes", shapes, SHAPES, Written.PAIRS),
-    "flag": Kind("true or false", flag, {"type": "boolean"}, Written.FLAG),
-    "multiple": Kind(f"a whole number from 1 to {MAX_MULTIPLE}", multiple, MULTIPLE),
-    "percent": Kind("a number from 0 to 100", percent, PERCENT),
-    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", bound, BOUND),
-    "memory": Kind("a size, or a table of CPU = size", memory, MEMORY, Written.BY_TARGET),
-    "board": Kind("the name of a board, or a table of CPU = name", boards, BOARDS, Written.BY_TARGET),
-    "placement": Kind("a memory, or a table of CPU = memory", placements, PLACEMENTS, Written.BY_TARGET),
-    "frequency": Kind("a clock, or a table of CPU = clock", frequencies, FREQUENCIES, Written.BY_TARGET),
-    "count": Kind(f"a whole number {_OR_UNLIMITED}", bound, BOUND),
-    "suppressions": Kind("a list of tables", suppressions, SUPPRESSIONS, make=accepted),
+    "compiler": Kind("a compiler, with @ and a version where it matters", checked.compiler, schemas.COMPILER),
+    "path": Kind("a path, relative to the configuration file", checked.text, schemas.TEXT, make=converted.path),
+    "choice": Kind("one of the allowed values", checked.choice, schemas.TEXT),
+    "least-level": Kind("a level", checked.choice, schemas.TEXT, make=converted.least_level),
+    "level": Kind("a level", checked.choice, schemas.TEXT, make=converted.level),
+    "targets": Kind("a list of texts", checked.nonempty_texts, schemas.TARGET_LIST, Written.LIST),
+    "globs": Kind("a list of patterns", checked.texts, schemas.TEXTS, Written.REPEATED, converted.globs),
+    "codes": Kind("a list of rule codes, prefixes or names", checked.codes, schemas.TEXTS, Written.LIST),
+    "code-levels": Kind("a table of rule = level", checked.code_levels, schemas.CODE_LEVELS, make=converted.levels),
+    "glob-codes": Kind(
+        "a table of pattern = list of rules", checked.glob_codes, schemas.GLOB_CODES, make=converted.by_glob
+    ),
+    "shapes": Kind("a table of input = list of sizes", checked.shapes, schemas.SHAPES, Written.PAIRS),
+    "flag": Kind("true or false", checked.flag, {"type": "boolean"}, Written.FLAG),
+    "multiple": Kind(f"a whole number from 1 to {schemas.MAX_MULTIPLE}", checked.multiple, schemas.MULTIPLE),
+    "percent": Kind("a number from 0 to 100", checked.percent, schemas.PERCENT),
+    "bytes": Kind(f"a whole number of bytes {_OR_UNLIMITED}", checked.bound, schemas.BOUND),
+    "memory": Kind("a size, or a table of CPU = size", checked.memory, schemas.MEMORY, Written.BY_TARGET),
+    "board": Kind("the name of a board, or a table of CPU = name", checked.boards, schemas.BOARDS, Written.BY_TARGET),
+    "placement": Kind(
+        "a memory, or a table of CPU = memory", checked.placements, schemas.PLACEMENTS, Written.BY_TARGET
+    ),
+    "frequency": Kind(
+        "a clock, or a table of CPU = clock", checked.frequencies, schemas.FREQUENCIES, Written.BY_TARGET
+    ),
+    "count": Kind(f"a whole number {_OR_UNLIMITED}", checked.bound, schemas.BOUND),
+    "suppressions": Kind("a list of tables", checked.suppressions, schemas.SUPPRESSIONS, make=converted.accepted),
 }
 """Every kind by name."""
 
 
-def setting_of(key: Key, value: object, source: Place) -> object:
+def setting_of(key: Key, value: object, source: converted.Place) -> object:
     """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
     kind = SETTING_KINDS[key.kind]
     try:
         return kind.make(kind.check(key, value), source)
-    except NotOfKindError as error:
+    except checked.NotOfKindError as error:
         raise ValueError(f"{error.args[0]!r} is not {kind.words}") from None

@@ -6,16 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fix_results import FixResult, Locked, Numbers, Rewrite, SkippedClass, SkippedRewrite
-from onnxlint_cmsis.fixers.differences import (
-    class_changes,
-    layer_changes,
-    macs,
-    price_changes,
-    repairs,
-    replaced,
-    tensor_changes,
-    totals,
-)
+from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.planning.locked import locked_gains
 from onnxlint_cmsis.fixers.steps import Rewritten
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -45,24 +36,24 @@ class Fixed(NamedTuple):
 def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:
     """Tell of a model that changes."""
     start, base, end, first = fix.start, fix.base, fix.end, fix.first
-    rewrites = replaced(fix.rewrites)
+    rewrites = differences.replaced(fix.rewrites)
     return FixResult(
         policy=start.request.options.policy,
         changed=True,
         written=False,
         reason="",
         failed=False,
-        classes=tuple(class_changes(base, end, first)),
-        tensors=tuple(tensor_changes(start, end)),
-        layers=tuple(layer_changes(start, end, rewrites)),
-        prices=tuple(price_changes(start, end)),
-        totals=tuple(totals(start, end, first, rewrites, fix.rewrites)),
-        repairs=tuple(repairs(start, end, rewrites)),
+        classes=tuple(differences.class_changes(base, end, first)),
+        tensors=tuple(differences.tensor_changes(start, end)),
+        layers=tuple(differences.layer_changes(start, end, rewrites)),
+        prices=tuple(differences.price_changes(start, end)),
+        totals=tuple(differences.totals(start, end, first, rewrites, fix.rewrites)),
+        repairs=tuple(differences.repairs(start, end, rewrites)),
         rewrites=tuple(rewrite_rows(fix.rewrites)),
         unrewritten=_unrewritten(fix),
         locked=locked(first, start.request.options),
         left=left,
-        macs=macs(start, end, rewrites),
+        macs=differences.macs(start, end, rewrites),
         bytes=Numbers(len(start.data), len(end.data)),
         added=tuple(fix.added.values()),
         notes=first.ended,
@@ -80,11 +71,11 @@ def unchanged(fix: Attempt, reason: str, left: tuple[SkippedClass, ...]) -> Fixe
         written=False,
         reason=reason,
         failed=fix.failed,
-        totals=tuple(totals(start, start, fix.first, {})),
+        totals=tuple(differences.totals(start, start, fix.first, {})),
         unrewritten=_unrewritten(fix),
         locked=locked(fix.first, start.request.options),
         left=left,
-        macs=macs(start, start, {}),
+        macs=differences.macs(start, start, {}),
         bytes=Numbers(len(start.data), len(start.data)),
         notes=fix.first.ended,
         proof=fix.proof,

@@ -9,19 +9,10 @@ from onnxlint_cmsis.cmsis_nn.families import LEGACY
 from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall
+from onnxlint_cmsis.lower import epilogue
 from onnxlint_cmsis.lower.activation_refusals import check_activations, check_operand, numbers_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, no_kernel
-from onnxlint_cmsis.lower.epilogue import (
-    CLAMPING,
-    CLAMPS,
-    REALS,
-    Epilogue,
-    changes_weights,
-    float_epilogue,
-    has_bias,
-    quantized_epilogue,
-)
 from onnxlint_cmsis.lower.find_quantization import of_input, of_result, quantized_model
 from onnxlint_cmsis.lower.float_islands import IN_FLOAT
 from onnxlint_cmsis.lower.layer import Layer
@@ -62,7 +53,7 @@ def lower(
     return Lowered(tuple(_Lowering(graph, assumptions).records()))
 
 
-MAKE_ZEROS = (*CLAMPS, "HardSwish", "HardSigmoid", "ThresholdedRelu", "Shrink", "Pad", "DequantizeLinear")
+MAKE_ZEROS = (*epilogue.CLAMPS, "HardSwish", "HardSigmoid", "ThresholdedRelu", "Shrink", "Pad", "DequantizeLinear")
 """Operators whose results hold zeros for many inputs."""
 
 
@@ -110,7 +101,7 @@ class _Lowering:
                     record = LoweredLayer(node, UNDECIDED.verdict, UNDECIDED.cause, NOT_READ)
                 if record.epilogue:
                     self._absorbed.update(behind.index for behind in record.epilogue.absorbed)
-                    if record.call is not None and record.call.function in CLAMPING:
+                    if record.call is not None and record.call.function in epilogue.CLAMPING:
                         self._clampable.add(record.epilogue.tensor)
                 yield record
 
@@ -125,7 +116,7 @@ class _Lowering:
         if node.int("channels_last"):
             return no_kernel(Cause.ATTRIBUTE, CHANNELS_LAST)
         behind = node.text(operator_of(node).epilogue)
-        if behind not in ("", *CLAMPS):
+        if behind not in ("", *epilogue.CLAMPS):
             return no_kernel(Cause.ATTRIBUTE, f"its activation is {behind}; CMSIS-NN's kernels end in a clamp")
         return rule(self._graph, node, self._assume)
 
@@ -138,7 +129,7 @@ class _Lowering:
 
     def _in_float(self, record: LoweredLayer, layer: Layer, assume: Assumptions) -> LoweredLayer:
         """The record of a layer that is not quantized, with what its kernel computes along."""
-        ending = float_epilogue(self._graph, layer, self._derived, stays_float=assume.stays_float)
+        ending = epilogue.float_epilogue(self._graph, layer, self._derived, stays_float=assume.stays_float)
         layer = layer._replace(call=self._float_call(layer, ending, assume)) if assume.stays_float else layer
         return record._replace(layer=layer._replace(fused=ending.fused), epilogue=ending)
 
@@ -146,20 +137,20 @@ class _Lowering:
         """The record of a node of a quantized model that computes in float, from its function for floats."""
         rule = FLOAT_LOWERINGS.get(canonical(node))
         types = {self._graph.elem_type(name) for name in (*operands_of(node), *node.outputs[:1])}
-        if rule is None or not types <= {*REALS}:
+        if rule is None or not types <= {*epilogue.REALS}:
             return None
         outcome = rule(self._graph, node, assume)
         if isinstance(outcome, Decision):
             return LoweredLayer(node, outcome.verdict, outcome.cause, outcome.reason, outcome.code)
         return outcome and self._in_float(LoweredLayer(node, Outcome.CMSIS_NN), outcome, assume)
 
-    def _float_call(self, layer: Layer, ending: Epilogue, assume: Assumptions) -> KernelCall:
+    def _float_call(self, layer: Layer, ending: epilogue.Epilogue, assume: Assumptions) -> KernelCall:
         """The call of a layer that stays float: weights that may be packed, its buffer, its bias and its clamp."""
         call, floating = layer.call, layer.call.floating or assume.floating
-        clamped = any(canonical(node) in CLAMPS for node in ending.fused)
+        clamped = any(canonical(node) in epilogue.CLAMPS for node in ending.fused)
         packed = floating.packed and call.function in (Function.CONVOLVE, Function.FULLY_CONNECTED)
-        added = any(changes_weights(node) for node in ending.absorbed)
-        biased = call.function not in WEIGHTED or added or has_bias(layer.node, ending)
+        added = any(epilogue.changes_weights(node) for node in ending.absorbed)
+        biased = call.function not in WEIGHTED or added or epilogue.has_bias(layer.node, ending)
         zeros = call.function is Function.TRANSPOSE_CONV and _may_be_zero(self._graph, layer.node.inputs[0])
         return call._replace(bias=biased, floating=floating._replace(packed=packed, clamped=clamped, zeros=zeros))
 
@@ -171,7 +162,7 @@ class _Lowering:
         numbers = numbers_of(graph, node, weighted)
         weights = weights_of(graph, layer) if layer else None
         record = record._replace(inputs=numbers, weights=weights)
-        ending = quantized_epilogue(graph, node, function in CLAMPING, weighted)
+        ending = epilogue.quantized_epilogue(graph, node, function in epilogue.CLAMPING, weighted)
         if isinstance(ending, Decision):
             return decided(record, check_activations(graph, node, numbers, None) or ending)
         record = record._replace(epilogue=ending)
@@ -181,7 +172,7 @@ class _Lowering:
         if layer is None:
             return decided(record, refusal or check_operand(graph, node) or check_copy(node, numbers, ending))
         if weighted:
-            layer = layer._replace(call=layer.call._replace(bias=has_bias(node, ending)))
+            layer = layer._replace(call=layer.call._replace(bias=epilogue.has_bias(node, ending)))
             refusal = refusal or check_weights(graph, layer, numbers, weights, ending)
         refusal = refusal or check_result(layer, numbers, ending)
         record = record._replace(layer=layer._replace(fused=ending.fused))

@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from onnxlint_cmsis.model.fixed_point import (
-    Multiplier,
-    quantize_multiplier,
-    requantize,
-    requantize_once,
-    requantize_wide,
-)
+from onnxlint_cmsis.model import fixed_point
 
 MOST_ELEMENTS = 1 << 20
 """Elements of the largest tensor whose elements are looked at one by one."""
@@ -35,9 +29,9 @@ def few(shape: Sequence[int]) -> int:
     return math.prod(shape)
 
 
-def quantized_multiplier(real: float) -> Multiplier:
+def quantized_multiplier(real: float) -> fixed_point.Multiplier:
     """Return the multiplier of a factor. Raises NotCoveredError for what is none: 0, infinity, 2**30 or more."""
-    multiplier = quantize_multiplier(real) if 0 < real < math.inf else None
+    multiplier = fixed_point.quantize_multiplier(real) if 0 < real < math.inf else None
     if multiplier is None or multiplier.shift > 30:
         raise NotCoveredError(f"its factor is {real}")
     return multiplier
@@ -47,7 +41,7 @@ OFF_BY = (1.0, 1 - 2.0**-23, 1 + 2.0**-23)
 """Factors between what kernels multiply by: some compute it in float32, with up to two roundings, some in float64."""
 
 
-def multipliers(real: float) -> list[Multiplier]:
+def multipliers(real: float) -> list[fixed_point.Multiplier]:
     """Multipliers and shifts of all that kernels may compute of one factor. Raises NotCoveredError.
 
     A power of two comes out of every order and precision of products and quotients.
@@ -62,12 +56,12 @@ def requantized(value: int, multiplier: int, shift: int, bits: int) -> tuple[int
     Two roundings (the default), one (TFLITE_SINGLE_ROUNDING, CMSIS_NN_USE_SINGLE_ROUNDING) and, for int16, one with a
     multiplier of 16 bits. All are monotone in the sum. Raises NotCoveredError where the shift to the left overflows.
     """
-    factor = Multiplier(multiplier, shift)
+    factor = fixed_point.Multiplier(multiplier, shift)
     if bits == 16:
-        return (requantize_wide(value, factor),)
+        return (fixed_point.requantize_wide(value, factor),)
     if not -(2**31) <= value << max(shift, 0) < 2**31:
         raise NotCoveredError("its shift to the left overflows")
-    return requantize(value, factor), requantize_once(value, factor)
+    return fixed_point.requantize(value, factor), fixed_point.requantize_once(value, factor)
 
 
 Steps = Sequence[Sequence[int]]

@@ -7,34 +7,9 @@ Cortex-M4, M7 and M33 run the same C code. Channel counts may be arrays, of many
 from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.cost_records import FloatBuild
+from onnxlint_cmsis.cmsis_nn.float import convolution_loops, depthwise_loops, elementwise_loops
 from onnxlint_cmsis.cmsis_nn.float.both_types import FLOAT_TYPES
-from onnxlint_cmsis.cmsis_nn.float.convolution_loops import (
-    conv1d,
-    direct,
-    gathered_convolution,
-    pointwise,
-    row_kernel,
-    transposed,
-)
 from onnxlint_cmsis.cmsis_nn.float.counted_loops import Counter, FloatLoops
-from onnxlint_cmsis.cmsis_nn.float.depthwise_loops import (
-    channels_2x5,
-    channels_3x3,
-    channels_as_convolution,
-    channels_fast,
-    channels_generic,
-    channels_k3,
-    channels_tiled,
-)
-from onnxlint_cmsis.cmsis_nn.float.elementwise_loops import (
-    SIGMOID,
-    TANH,
-    activation,
-    batch_norm,
-    flat,
-    larger_or_smaller,
-    softmax,
-)
 from onnxlint_cmsis.cmsis_nn.float.movement_loops import copied, joined, pad, turned
 from onnxlint_cmsis.cmsis_nn.float.pool_loops import pool
 from onnxlint_cmsis.cmsis_nn.float.product_loops import batch_product, dense, filtered, recurrent
@@ -43,34 +18,34 @@ from onnxlint_cmsis.cmsis_nn.route import Route
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, Function, Isa, KernelCall
 
 COUNTERS: dict[str, Counter] = {
-    "convolve_1x1_nhwc": pointwise,
-    **{f"nn_conv1d_k{taps}_{form}": conv1d for taps in (3, 5) for form in ("nhwc", "packed")},
-    "convolve_1_x_n_nhwc": row_kernel,
-    "convolve_nhwc_patch_gemm": gathered_convolution,
-    "convolve_nhwc": direct,
-    "nn_depthwise_conv3x3_nhwc": channels_3x3,
-    "nn_depthwise_conv1d_k3_nhwc": channels_k3,
-    "nn_depthwise_conv2x5_nhwc": channels_2x5,
-    "depthwise_conv_nhwc_fast_chmult1_kc_nt_t": channels_tiled,
-    "depthwise_conv_nhwc_fast_chmult1_kc": channels_fast,
-    "depthwise_conv_nhwc_to_conv_packed": channels_as_convolution,
-    "transpose_conv_wrapper": transposed,
+    "convolve_1x1_nhwc": convolution_loops.pointwise,
+    **{f"nn_conv1d_k{taps}_{form}": convolution_loops.conv1d for taps in (3, 5) for form in ("nhwc", "packed")},
+    "convolve_1_x_n_nhwc": convolution_loops.row_kernel,
+    "convolve_nhwc_patch_gemm": convolution_loops.gathered_convolution,
+    "convolve_nhwc": convolution_loops.direct,
+    "nn_depthwise_conv3x3_nhwc": depthwise_loops.channels_3x3,
+    "nn_depthwise_conv1d_k3_nhwc": depthwise_loops.channels_k3,
+    "nn_depthwise_conv2x5_nhwc": depthwise_loops.channels_2x5,
+    "depthwise_conv_nhwc_fast_chmult1_kc_nt_t": depthwise_loops.channels_tiled,
+    "depthwise_conv_nhwc_fast_chmult1_kc": depthwise_loops.channels_fast,
+    "depthwise_conv_nhwc_to_conv_packed": depthwise_loops.channels_as_convolution,
+    "transpose_conv_wrapper": convolution_loops.transposed,
     "fully_connected_nhwc": dense,
     "batch_matmul": batch_product,
     **dict.fromkeys(("avg_pool", "max_pool"), pool),
     **{f"nn_maxpool1d_{form}": pool for form in ("k2s2_nhwc_noclip", "k2s2_nhwc", "k3s3_nhwc")},
-    "elementwise_add": flat("add"),
-    "elementwise_mul": flat("mul"),
-    "batch_norm": batch_norm,
-    **dict.fromkeys(("softmax", "nn_softmax_1x2"), softmax),
-    "nn_activation": activation,
+    "elementwise_add": elementwise_loops.flat("add"),
+    "elementwise_mul": elementwise_loops.flat("mul"),
+    "batch_norm": elementwise_loops.batch_norm,
+    **dict.fromkeys(("softmax", "nn_softmax_1x2"), elementwise_loops.softmax),
+    "nn_activation": elementwise_loops.activation,
     "pad": pad,
     **{f"concatenation_{kind.name}_[wxyz]": joined for kind in FLOAT_TYPES},
     "reshape": copied,
     "svdf": filtered,
     "transpose": turned,
     "lstm_unidirectional": recurrent,
-    **dict.fromkeys(("maximum", "minimum"), larger_or_smaller),
+    **dict.fromkeys(("maximum", "minimum"), elementwise_loops.larger_or_smaller),
 }
 """Function that an entry point calls, without `arm_` and the type, to its loops."""
 
@@ -126,7 +101,9 @@ def deciding(call: KernelCall, isa: Isa) -> tuple[str, ...]:
         return ()
     code, curve = isa is not Isa.MVE, call.floating.activation
     pair = call.function is Function.SOFTMAX and call.input_dims == Dims(1, 1, 1, 2)
-    skips = curve == SIGMOID or (code and (curve == TANH or call.function is Function.SOFTMAX))
+    skips = curve == elementwise_loops.SIGMOID or (
+        code and (curve == elementwise_loops.TANH or call.function is Function.SOFTMAX)
+    )
     kinds = SMALL if call.function is Function.LSTM else DATA if pair or skips else ()
     skips_zeros = call.function is Function.TRANSPOSE_CONV and call.floating.zeros
     computes = skips_zeros or (isa is Isa.SCALAR and call.function not in COPIES)
@@ -148,7 +125,7 @@ def float_counts(call: KernelCall, build: FloatBuild, taken: Route, data: str = 
     name = taken.kernel.removeprefix("arm_").removesuffix(f"_{call.types}")
     if call.function is Function.CONCATENATION and not sum(call.runs):
         return None
-    counter = channels_generic if taken.kernel == generic else COUNTERS.get(name)
+    counter = depthwise_loops.channels_generic if taken.kernel == generic else COUNTERS.get(name)
     kinds = deciding(call, build.isa)
     if counter is None or (data not in kinds if kinds else data) or max(sizes.pad_h, sizes.pad_w) > MOST_PADDING:
         return None

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER_1X1, IN, NO_PADDING, OUT, UNIT_STRIDE
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, all_of, at_least, equal
+from onnxlint_cmsis.cmsis_nn.legacy import scratch
 from onnxlint_cmsis.cmsis_nn.legacy.builds import SQUARE, Lines
 from onnxlint_cmsis.cmsis_nn.legacy.choices import ABSENT, NO_DILATION, checked, one_for_both, unchecked
-from onnxlint_cmsis.cmsis_nn.legacy.scratch import (
-    AVGPOOL_Q7,
-    CONVOLVE_Q7,
-    CONVOLVE_Q15,
-    DENSE_Q7,
-    DENSE_Q7Q15,
-    DENSE_Q15,
-    DEPTHWISE_Q7,
-    MAX_POOL_Q7,
-)
 from onnxlint_cmsis.cmsis_nn.rows import ScratchSize, Wrapper
 
 _FOLDER = "FullyConnectedFunctions"
@@ -58,7 +49,7 @@ CONVOLVE_Q15_ROUTE = Wrapper(
         *unchecked("arm_convolve_HWC_q15_basic", SQUARE, (75, 75, 74, 74)),
         *checked("arm_convolve_HWC_q15_fast_nonsquare", _BY_2, (114, 114, 113, 113), (221, 221, 227, 227)),
     ),
-    sizes=CONVOLVE_Q15,
+    sizes=scratch.CONVOLVE_Q15,
     absent=ABSENT,
     limits=(NO_DILATION, *(limit._replace(words=f"{limit.words}, and {_ELSE}") for limit in _SQUARE_LIMITS)),
 )
@@ -78,7 +69,7 @@ CONVOLVE_Q7_ROUTE = Wrapper(
         *unchecked("arm_convolve_HWC_q7_basic", SQUARE, (74, 74, 74, 74)),
         *unchecked("arm_convolve_HWC_q7_basic_nonsquare", TRUE, (67, 67, 68, 68)),
     ),
-    sizes=CONVOLVE_Q7,
+    sizes=scratch.CONVOLVE_Q7,
     absent=ABSENT,
     limits=(NO_DILATION,),
 )
@@ -91,30 +82,32 @@ DEPTHWISE_Q7_ROUTE = Wrapper(
         *unchecked("arm_depthwise_separable_conv_HWC_q7", SQUARE, (82, 82, 82, 82)),
         *unchecked("arm_depthwise_separable_conv_HWC_q7_nonsquare", TRUE, (74, 74, 74, 74)),
     ),
-    sizes=DEPTHWISE_Q7,
+    sizes=scratch.DEPTHWISE_Q7,
     absent=ABSENT,
     limits=(NO_DILATION,),
 )
 """Both return an error unless there is one output channel for each input channel."""
 
 FULLY_CONNECTED_Q15_ROUTE = dense(
-    "fully_connected_q15", "arm_fully_connected_q15", ((97, 97, 96, 96), (66, 66, 65, 65)), DENSE_Q15
+    "fully_connected_q15", "arm_fully_connected_q15", ((97, 97, 96, 96), (66, 66, 65, 65)), scratch.DENSE_Q15
 )
 
 FULLY_CONNECTED_Q7_ROUTE = dense(
-    "fully_connected_q7", "arm_fully_connected_q7", ((129, 129, 128, 128), (68, 68, 67, 67)), DENSE_Q7
+    "fully_connected_q7", "arm_fully_connected_q7", ((129, 129, 128, 128), (68, 68, 67, 67)), scratch.DENSE_Q7
 )
 
 _LINES = ((117, 117, 116, 116), (69, 69, 68, 68))
 
-FULLY_CONNECTED_Q7Q15_ROUTE = dense("fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15", _LINES, DENSE_Q7Q15)
+FULLY_CONNECTED_Q7Q15_ROUTE = dense(
+    "fully_connected_q7q15", "arm_fully_connected_mat_q7_vec_q15", _LINES, scratch.DENSE_Q7Q15
+)
 FILE = "PoolingFunctions/arm_pool_q7_HWC.c"
 
 MAX_POOL_Q7_ROUTE = Wrapper(
     entry="max_pool_q7",
     function="arm_maxpool_q7_HWC",
     branches=unchecked("arm_maxpool_q7_HWC", SQUARE, (176, 171, 170, 170), FILE),
-    sizes=MAX_POOL_Q7,
+    sizes=scratch.MAX_POOL_Q7,
     absent=ABSENT,
     limits=(NO_DILATION, *one_for_both("arm_maxpool_q7_HWC")),
 )
@@ -124,7 +117,7 @@ AVGPOOL_Q7_ROUTE = Wrapper(
     entry="avgpool_q7",
     function="arm_avepool_q7_HWC",
     branches=unchecked("arm_avepool_q7_HWC", SQUARE, (329, 322, 326, 326), FILE),
-    sizes=AVGPOOL_Q7,
+    sizes=scratch.AVGPOOL_Q7,
     absent=ABSENT,
     limits=(NO_DILATION, *one_for_both("arm_avepool_q7_HWC")),
 )

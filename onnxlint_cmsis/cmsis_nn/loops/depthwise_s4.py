@@ -6,13 +6,7 @@ NNSupportFunctions/arm_nn_depthwise_conv_nt_t_s4.c.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import (
-    columns_of_windows,
-    gathered_windows,
-    in_blocks,
-    met_windows,
-    row_taps,
-)
+from onnxlint_cmsis.cmsis_nn.loops import depthwise_s8
 from onnxlint_cmsis.cmsis_nn.loops.memory import library_block, widen
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, add
@@ -47,8 +41,8 @@ def window_outputs(name: str, sizes: LoopSizes, taken: int, outputs: int) -> Cou
         f"{name}.channel": pixels * sizes.in_c,
         f"{name}.output.dilated_h": pixels * outputs * (sizes.dilation_h > 1),
         f"{name}.output.dilated_w": pixels * outputs * (sizes.dilation_w > 1),
-        **row_taps(f"{name}.tap", sizes, images * outputs),
-        **met_windows(f"{name}.output", f"{name}.filter_row", sizes, images * outputs),
+        **depthwise_s8.row_taps(f"{name}.tap", sizes, images * outputs),
+        **depthwise_s8.met_windows(f"{name}.output", f"{name}.filter_row", sizes, images * outputs),
     }
 
 
@@ -58,9 +52,9 @@ def s4_opt(sizes: LoopSizes, isa: Isa) -> Counts:
     But on MVE, even and odd channel counts have separate loops.
     """
     if isa is Isa.MVE:
-        return in_blocks("opt_s4", sizes, _opt_block)
+        return depthwise_s8.in_blocks("opt_s4", sizes, _opt_block)
     inside, odd = sizes.plane.inside, sizes.in_c % 2
-    counts = {"opt_s4.copy": inside, **columns_of_windows("opt_s4", sizes, 1)}
+    counts = {"opt_s4.copy": inside, **depthwise_s8.columns_of_windows("opt_s4", sizes, 1)}
     rows = counts["opt_s4.filter_row"]
     if isa is Isa.SCALAR:
         counts["opt_s4.copy.value"] = inside * sizes.in_c
@@ -91,7 +85,7 @@ def _columns(name: str, times: int, channels: int, taps: int) -> Counts:
 def _opt_block(sizes: LoopSizes, channels: int) -> Counts:
     vectors, odd = up(channels, 4), sizes.in_c % 2
     fours, left = divmod(sizes.pixels, 4)
-    counts = gathered_windows("opt_s4", sizes, channels)
+    counts = depthwise_s8.gathered_windows("opt_s4", sizes, channels)
     for name, times in (("opt_s4.four", fours), ("opt_s4.left", left)):
         counts |= {
             name: times,

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 
+from onnxlint_cmsis.formats.onnx import operand_rules
 from onnxlint_cmsis.formats.onnx.connection_rules import duplicate_names, unproduced, unsorted
-from onnxlint_cmsis.formats.onnx.operand_rules import (
-    convolution_weights,
-    normalization_sizes,
-    product_sizes,
-    quantization_sizes,
-    scale_values,
-    window_attributes,
-    zero_points,
-)
 from onnxlint_cmsis.model.graph import Graph, Problem
 
 STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = (
@@ -26,12 +18,12 @@ STRUCTURE: tuple[Callable[[Graph, AbstractSet[str]], Iterator[Problem]], ...] = 
 
 MEANING: tuple[Callable[[Graph], Iterator[Problem]], ...] = (
     duplicate_names,
-    convolution_weights,
-    window_attributes,
-    product_sizes,
-    normalization_sizes,
-    scale_values,
-    quantization_sizes,
-    zero_points,
+    operand_rules.convolution_weights,
+    operand_rules.window_attributes,
+    operand_rules.product_sizes,
+    operand_rules.normalization_sizes,
+    operand_rules.scale_values,
+    operand_rules.quantization_sizes,
+    operand_rules.zero_points,
 )
 """Rules that onnx.checker does not have."""

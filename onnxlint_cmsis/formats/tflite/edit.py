@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from onnxlint_cmsis.formats.flatbuffer import Table, Value, root_of
+from onnxlint_cmsis.formats.tflite import new_tables
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_writer import (
@@ -23,14 +24,6 @@ from onnxlint_cmsis.formats.tflite.new_operators import (
     new_code,
     new_operator,
     operator_number,
-)
-from onnxlint_cmsis.formats.tflite.new_tables import (
-    NewTensor,
-    changed_table,
-    new_buffer,
-    new_metadata,
-    new_tensor,
-    with_field,
 )
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.read import read_tflite
@@ -122,11 +115,11 @@ class TfliteEdit:
         """The index of the tensor that is added next."""
         return len(self._tensors[subgraph]) + len(self._more_tensors[subgraph])
 
-    def add_tensor(self, subgraph: int, new: NewTensor) -> int:
+    def add_tensor(self, subgraph: int, new: new_tables.NewTensor) -> int:
         """Add a tensor to a subgraph; returns its index there."""
         self._plan_holds = False
         at = self._buffer(new.data) if new.data else 0
-        self._more_tensors[subgraph].append(new_tensor(self._flat, new, at))
+        self._more_tensors[subgraph].append(new_tables.new_tensor(self._flat, new, at))
         return self.next_tensor(subgraph) - 1
 
     def set_input(self, where: OperatorPlace, position: int, tensor: int) -> None:
@@ -208,7 +201,9 @@ class TfliteEdit:
         buffers = [*map(_address, self._buffers), *(address for _, address in self._more_buffers.values())]
         self._flat.write_addresses(self._root.position("buffers"), buffers)
         if self._metadata is not None:
-            self._flat.replace_table(0, with_field(self._root, "metadata", self._metadata, self._flat.target))
+            self._flat.replace_table(
+                0, new_tables.with_field(self._root, "metadata", self._metadata, self._flat.target)
+            )
         return self._flat.data()
 
     def _write_plan(self) -> None:
@@ -221,7 +216,7 @@ class TfliteEdit:
                 self._flat.write_vector(position, scalars("ubyte", b""))
         kept = [_address(entry) for entry in self._root.tables("metadata") if entry not in old]
         if self._plan is not None:
-            kept.append(new_metadata(self._flat, OFFLINE_PLAN, self._buffer(self._plan)))
+            kept.append(new_tables.new_metadata(self._flat, OFFLINE_PLAN, self._buffer(self._plan)))
         if self._root.has("metadata"):
             self._flat.write_addresses(self._root.position("metadata"), kept)
         elif kept:
@@ -242,7 +237,7 @@ class TfliteEdit:
         kinds = {name: options.fields[name].type for name in changes}
         roomy = all(kind in SCALARS and options.position(name) for name, kind in kinds.items())
         if not roomy or self._flat.shared(options.span.offset):
-            self._flat.retarget(operator.position(holder), changed_table(self._flat, options, changes))
+            self._flat.retarget(operator.position(holder), new_tables.changed_table(self._flat, options, changes))
             return
         for name, value in changes.items():
             if not isinstance(value, tuple):
@@ -270,7 +265,7 @@ class TfliteEdit:
         """Index of a new buffer with these bytes; equal ones are one."""
         if data not in self._more_buffers:
             index = len(self._buffers) + len(self._more_buffers)
-            self._more_buffers[data] = index, new_buffer(self._flat, data)
+            self._more_buffers[data] = index, new_tables.new_buffer(self._flat, data)
         return self._more_buffers[data][0]
 
 

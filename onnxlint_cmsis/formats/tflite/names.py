@@ -15,6 +15,7 @@ from onnxlint_cmsis.formats.tflite.name_rows import FIXED_POINT, NOT_FOLLOWED, n
 from onnxlint_cmsis.formats.tflite.weighted_names import LAYERS
 from onnxlint_cmsis.model.graph import TFLITE
 from onnxlint_cmsis.model.roles import Roles, Stated
+from onnxlint_cmsis.operators import tflite_ties
 from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.blocks import block_demand, block_values
 from onnxlint_cmsis.operators.control import constant_of_shape, crossing, recurrent
@@ -33,15 +34,6 @@ from onnxlint_cmsis.operators.size_rules import joined_sizes, strided_sizes
 from onnxlint_cmsis.operators.stored_scales import through_scales
 from onnxlint_cmsis.operators.summaries import largest, mean, pooled
 from onnxlint_cmsis.operators.tflite_moves import move_counted_slice, move_reverse, move_strided_slice
-from onnxlint_cmsis.operators.tflite_ties import (
-    counted_slice,
-    pack,
-    reshape,
-    reverse,
-    space_to_batch,
-    strided_slice,
-    unpack,
-)
 
 AXES = Roles(
     numbers={
@@ -107,7 +99,7 @@ def _to_batch(name: str) -> Operator:
     """Blocks of the plane in the batch; zeros may come in."""
     values = through_scales(block_values, copies=True)
     computed = Elements.COMPUTED
-    return _own_movement(name, space_to_batch, computed, new_lane=ZEROS, values=values, demand=block_demand)
+    return _own_movement(name, tflite_ties.space_to_batch, computed, new_lane=ZEROS, values=values, demand=block_demand)
 
 
 STARTS = Roles(numbers={"starts": Stated(input=1), "ends": Stated(input=2)})
@@ -122,29 +114,29 @@ INSERTED = Roles(numbers={"axes": Stated(input=1)})
 DROPPED = Roles(numbers={"axes": Stated("squeeze_dims")})
 
 SHAPING = (
-    _own_movement("RESHAPE", reshape, Elements.RENAMED, movement=move_regroup, roles=Roles(sizes=(1,))),
+    _own_movement("RESHAPE", tflite_ties.reshape, Elements.RENAMED, movement=move_regroup, roles=Roles(sizes=(1,))),
     named_row("SQUEEZE", "Squeeze", roles=DROPPED),
     named_row("EXPAND_DIMS", "Unsqueeze", roles=INSERTED),
     named_row("TRANSPOSE", "Transpose", roles=ORDER, elements=Elements.MOVED),
-    _own_movement("SLICE", counted_slice, movement=move_counted_slice),
+    _own_movement("SLICE", tflite_ties.counted_slice, movement=move_counted_slice),
     _own_movement(
         "STRIDED_SLICE",
-        strided_slice,
+        tflite_ties.strided_slice,
         movement=move_strided_slice,
         roles=STARTS,
         sizes=strided_sizes,
     ),
     named_row("SPLIT", "Split", roles=PIECES),
     named_row("SPLIT_V", "Split", roles=NAMED_PIECES),
-    _own_movement("UNPACK", unpack),
+    _own_movement("UNPACK", tflite_ties.unpack),
     named_row("GATHER", "Gather"),
     named_row("DEPTH_TO_SPACE", "DepthToSpace", roles=BLOCKS),
     named_row("SPACE_TO_DEPTH", "SpaceToDepth", roles=BLOCKS),
-    _own_movement("REVERSE_V2", reverse, movement=move_reverse),
+    _own_movement("REVERSE_V2", tflite_ties.reverse, movement=move_reverse),
     real_row("TILE", "Tile", copies=True),
     real_row("BROADCAST_TO", "Expand", copies=True),
     real_row("CONCATENATION", "Concat", copies=True, roles=JOINED),
-    _own_movement("PACK", pack, Elements.JOINED, roles=Roles(step=1), sizes=joined_sizes),
+    _own_movement("PACK", tflite_ties.pack, Elements.JOINED, roles=Roles(step=1), sizes=joined_sizes),
     real_row("PAD", "Pad", copies=True, roles=PAIRS),
     real_row("PADV2", "Pad", copies=True, roles=PAIRS),
     real_row("MIRROR_PAD", "Pad", copies=True, roles=PAIRS),

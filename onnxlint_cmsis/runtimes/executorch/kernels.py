@@ -10,27 +10,7 @@ from onnxlint_cmsis.formats.pte.calls import ProgramCall
 from onnxlint_cmsis.formats.pte.names import BACKEND, NHWC
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall
-from onnxlint_cmsis.runtimes.executorch.calls import (
-    FOUR_SINCE,
-    average_pool,
-    average_pool_of_1_1,
-    batch_matmul,
-    convolution,
-    convolution_of_1_1,
-    convolution_of_1_6,
-    convolution_until_cff6f4dd,
-    depthwise,
-    depthwise_of_1_6,
-    extreme,
-    linear,
-    max_pool,
-    pad,
-    pad_of_1_2,
-    softmax,
-    total,
-    transpose,
-    transpose_convolution,
-)
+from onnxlint_cmsis.runtimes.executorch import calls
 
 
 class Handed(str, Enum):
@@ -71,47 +51,57 @@ class Kernel(NamedTuple):
 
 RESULT = "result"
 """Word for the tensor that a call writes, which is no argument by name."""
-CONV = Kernel("arm_convolve_wrapper_s8", convolution, ("scratch",), ("weight",))
-DEPTHWISE = Kernel("arm_depthwise_conv_wrapper_s8", depthwise, ("scratch",), ("weight",))
+CONV = Kernel("arm_convolve_wrapper_s8", calls.convolution, ("scratch",), ("weight",))
+DEPTHWISE = Kernel("arm_depthwise_conv_wrapper_s8", calls.depthwise, ("scratch",), ("weight",))
 TRANSPOSED = Kernel(
-    "arm_transpose_conv_wrapper_s8", transpose_convolution, ("scratch", "output_scratch"), ("weight",), since="1.2.0"
+    "arm_transpose_conv_wrapper_s8",
+    calls.transpose_convolution,
+    ("scratch", "output_scratch"),
+    ("weight",),
+    since="1.2.0",
 )
-AVERAGE = Kernel("arm_avgpool_s8", average_pool, ("scratch",))
-ADD = Kernel("arm_elementwise_add_s8", total("elementwise_add_s8"))
-PAD = Kernel("arm_pad_s8", pad)
-MATMUL = Kernel("arm_batch_matmul_s8", batch_matmul, ("scratch",), ("lhs", "rhs_transposed", RESULT), since="1.2.0")
+AVERAGE = Kernel("arm_avgpool_s8", calls.average_pool, ("scratch",))
+ADD = Kernel("arm_elementwise_add_s8", calls.total("elementwise_add_s8"))
+PAD = Kernel("arm_pad_s8", calls.pad)
+MATMUL = Kernel(
+    "arm_batch_matmul_s8", calls.batch_matmul, ("scratch",), ("lhs", "rhs_transposed", RESULT), since="1.2.0"
+)
 SWAPPED = (
     "its kernel hands the number of elements over as the lower limit, -128 as the upper one and 127 as the number of "
     "elements (op_quantized_add.cpp:93-109): 127 elements become -128, whatever its result holds"
 )
 _IMAGE_KERNELS: Mapping[str, tuple[Kernel, ...]] = {
     "quantized_conv2d": (
-        CONV._replace(call=convolution_of_1_1, until="1.2.0", handed=Handed.GENERAL),
+        CONV._replace(call=calls.convolution_of_1_1, until="1.2.0", handed=Handed.GENERAL),
         CONV._replace(
-            call=convolution_until_cff6f4dd, since="1.2.0", until="1.3.0", handed=Handed.GENERAL, unseen=(RESULT,)
+            call=calls.convolution_until_cff6f4dd, since="1.2.0", until="1.3.0", handed=Handed.GENERAL, unseen=(RESULT,)
         ),
         CONV._replace(
-            call=convolution_until_cff6f4dd, since="1.3.0", until="1.4.0", handed=Handed.ALLOCATED, unseen=(RESULT,)
+            call=calls.convolution_until_cff6f4dd,
+            since="1.3.0",
+            until="1.4.0",
+            handed=Handed.ALLOCATED,
+            unseen=(RESULT,),
         ),
-        CONV._replace(call=convolution_until_cff6f4dd, since="1.4.0", until="cff6f4dd", unseen=(RESULT,)),
-        CONV._replace(since="cff6f4dd", until=FOUR_SINCE),
-        CONV._replace(call=convolution_of_1_6, since=FOUR_SINCE),
+        CONV._replace(call=calls.convolution_until_cff6f4dd, since="1.4.0", until="cff6f4dd", unseen=(RESULT,)),
+        CONV._replace(since="cff6f4dd", until=calls.FOUR_SINCE),
+        CONV._replace(call=calls.convolution_of_1_6, since=calls.FOUR_SINCE),
     ),
     "quantized_depthwise_conv2d": (
         DEPTHWISE._replace(until="1.4.0", handed=Handed.ALLOCATED),
-        DEPTHWISE._replace(since="1.4.0", until=FOUR_SINCE),
-        DEPTHWISE._replace(call=depthwise_of_1_6, since=FOUR_SINCE),
+        DEPTHWISE._replace(since="1.4.0", until=calls.FOUR_SINCE),
+        DEPTHWISE._replace(call=calls.depthwise_of_1_6, since=calls.FOUR_SINCE),
     ),
     "quantized_transpose_conv2d": (
         TRANSPOSED._replace(until="1.4.0", handed=Handed.ALLOCATED),
         TRANSPOSED._replace(since="1.4.0"),
     ),
     "quantized_avg_pool2d": (
-        AVERAGE._replace(call=average_pool_of_1_1, until="1.2.0", handed=Handed.NONE, unseen=("input", RESULT)),
+        AVERAGE._replace(call=calls.average_pool_of_1_1, until="1.2.0", handed=Handed.NONE, unseen=("input", RESULT)),
         AVERAGE._replace(since="1.2.0", until="1.4.0", handed=Handed.NONE),
         AVERAGE._replace(since="1.4.0"),
     ),
-    "quantized_max_pool2d": (Kernel("arm_max_pool_s8", max_pool, since="1.2.0"),),
+    "quantized_max_pool2d": (Kernel("arm_max_pool_s8", calls.max_pool, since="1.2.0"),),
 }
 NHWC_SINCE = "1.5.1"
 """First release with operators of explicit layout."""
@@ -129,15 +119,15 @@ KERNELS: Mapping[str, tuple[Kernel, ...]] = {
         )
         for name, kernels in _IMAGE_KERNELS.items()
     },
-    LINEAR: (Kernel("arm_fully_connected_s8", linear, in_order=("input", "weights", RESULT)),),
+    LINEAR: (Kernel("arm_fully_connected_s8", calls.linear, in_order=("input", "weights", RESULT)),),
     f"{BACKEND}quantized_add": (ADD._replace(since="1.0.1", until="1.1.0", wrong=SWAPPED), ADD),
-    f"{BACKEND}quantized_mul": (Kernel("arm_elementwise_mul_s8", total("elementwise_mul_s8")),),
-    f"{BACKEND}minimum": (Kernel("arm_minimum_s8", extreme("minimum_s8")),),
-    f"{BACKEND}maximum": (Kernel("arm_maximum_s8", extreme("maximum_s8")),),
-    f"{BACKEND}softmax": (Kernel("arm_softmax_s8", softmax, in_order=("input", RESULT)),),
-    f"{BACKEND}transpose": (Kernel("arm_transpose_s8", transpose, in_order=("input", RESULT)),),
+    f"{BACKEND}quantized_mul": (Kernel("arm_elementwise_mul_s8", calls.total("elementwise_mul_s8")),),
+    f"{BACKEND}minimum": (Kernel("arm_minimum_s8", calls.extreme("minimum_s8")),),
+    f"{BACKEND}maximum": (Kernel("arm_maximum_s8", calls.extreme("maximum_s8")),),
+    f"{BACKEND}softmax": (Kernel("arm_softmax_s8", calls.softmax, in_order=("input", RESULT)),),
+    f"{BACKEND}transpose": (Kernel("arm_transpose_s8", calls.transpose, in_order=("input", RESULT)),),
     f"{BACKEND}pad": (
-        PAD._replace(call=pad_of_1_2, since="1.2.0", until="1.3.0", in_order=("input", RESULT)),
+        PAD._replace(call=calls.pad_of_1_2, since="1.2.0", until="1.3.0", in_order=("input", RESULT)),
         PAD._replace(since="1.3.0"),
     ),
     f"{BACKEND}quantized_batch_matmul": (

@@ -5,51 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator
+from onnxlint_cmsis.runtimes.tflm import conv, dense, moves, recurrent
 from onnxlint_cmsis.runtimes.tflm.bias_types import BIASED
-from onnxlint_cmsis.runtimes.tflm.conv import (
-    CONV,
-    CONV_PLAIN,
-    DEPTHWISE,
-    DEPTHWISE_PLAIN,
-    TRANSPOSED,
-    TRANSPOSED_PLAIN,
-    prepare_conv,
-    prepare_depthwise,
-    prepare_plain_conv,
-    prepare_transposed,
-)
 from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM, decode
-from onnxlint_cmsis.runtimes.tflm.dense import (
-    DENSE,
-    DENSE_PLAIN,
-    PRODUCTS,
-    PRODUCTS_PLAIN,
-    prepare_dense,
-    prepare_plain_dense,
-    prepare_plain_products,
-    prepare_products,
-)
 from onnxlint_cmsis.runtimes.tflm.kernel import Kernel
-from onnxlint_cmsis.runtimes.tflm.moves import (
-    PAD,
-    PAD_PLAIN,
-    TRANSPOSE,
-    TRANSPOSE_PLAIN,
-    prepare_pad,
-    prepare_transpose,
-)
 from onnxlint_cmsis.runtimes.tflm.pairs import ADD, ADD_PLAIN, EXTREMES, EXTREMES_PLAIN, MUL, MUL_PLAIN, prepare_pair
 from onnxlint_cmsis.runtimes.tflm.pools import POOL, POOL_PLAIN, SOFTMAX, SOFTMAX_PLAIN, prepare_pool, prepare_softmax
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import REQUESTS
-from onnxlint_cmsis.runtimes.tflm.recurrent import (
-    LSTM,
-    LSTM_PLAIN,
-    SVDF,
-    SVDF_PLAIN,
-    prepare_lstm,
-    prepare_states,
-    prepare_svdf,
-)
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.result_types import TYPED
@@ -58,11 +20,11 @@ from onnxlint_cmsis.runtimes.tflm.shared_rows import WITHOUT
 from onnxlint_cmsis.runtimes.tflm.sizes import STATED
 
 KERNELS: dict[str, Kernel] = {
-    "CONV_2D": Kernel(CONV, prepare_conv),
-    "DEPTHWISE_CONV_2D": Kernel(DEPTHWISE, prepare_depthwise),
-    "TRANSPOSE_CONV": Kernel(TRANSPOSED, prepare_transposed),
-    "FULLY_CONNECTED": Kernel(DENSE, prepare_dense),
-    "BATCH_MATMUL": Kernel(PRODUCTS, prepare_products),
+    "CONV_2D": Kernel(conv.CONV, conv.prepare_conv),
+    "DEPTHWISE_CONV_2D": Kernel(conv.DEPTHWISE, conv.prepare_depthwise),
+    "TRANSPOSE_CONV": Kernel(conv.TRANSPOSED, conv.prepare_transposed),
+    "FULLY_CONNECTED": Kernel(dense.DENSE, dense.prepare_dense),
+    "BATCH_MATMUL": Kernel(dense.PRODUCTS, dense.prepare_products),
     "AVERAGE_POOL_2D": Kernel(POOL, partial(prepare_pool, "avgpool")),
     "MAX_POOL_2D": Kernel(POOL, partial(prepare_pool, "max_pool")),
     "SOFTMAX": Kernel(SOFTMAX, prepare_softmax),
@@ -70,19 +32,19 @@ KERNELS: dict[str, Kernel] = {
     "MUL": Kernel(MUL, partial(prepare_pair, "elementwise_mul")),
     "MAXIMUM": Kernel(EXTREMES, partial(prepare_pair, "maximum")),
     "MINIMUM": Kernel(EXTREMES, partial(prepare_pair, "minimum")),
-    "PAD": Kernel(PAD, prepare_pad),
-    "PADV2": Kernel(PAD, prepare_pad),
-    "TRANSPOSE": Kernel(TRANSPOSE, prepare_transpose),
-    "SVDF": Kernel(SVDF, prepare_svdf),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(LSTM, prepare_lstm),
+    "PAD": Kernel(moves.PAD, moves.prepare_pad),
+    "PADV2": Kernel(moves.PAD, moves.prepare_pad),
+    "TRANSPOSE": Kernel(moves.TRANSPOSE, moves.prepare_transpose),
+    "SVDF": Kernel(recurrent.SVDF, recurrent.prepare_svdf),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(recurrent.LSTM, recurrent.prepare_lstm),
 }
 """Operators with a kernel of CMSIS-NN."""
 PLAIN: dict[str, Kernel] = {
-    "CONV_2D": Kernel(CONV_PLAIN, partial(prepare_plain_conv, 0), WITHOUT),
-    "DEPTHWISE_CONV_2D": Kernel(DEPTHWISE_PLAIN, partial(prepare_plain_conv, 3), WITHOUT),
-    "TRANSPOSE_CONV": Kernel(TRANSPOSED_PLAIN, prepare_transposed, WITHOUT),
-    "FULLY_CONNECTED": Kernel(DENSE_PLAIN, prepare_plain_dense, WITHOUT),
-    "BATCH_MATMUL": Kernel(PRODUCTS_PLAIN, prepare_plain_products, WITHOUT),
+    "CONV_2D": Kernel(conv.CONV_PLAIN, partial(conv.prepare_plain_conv, 0), WITHOUT),
+    "DEPTHWISE_CONV_2D": Kernel(conv.DEPTHWISE_PLAIN, partial(conv.prepare_plain_conv, 3), WITHOUT),
+    "TRANSPOSE_CONV": Kernel(conv.TRANSPOSED_PLAIN, conv.prepare_transposed, WITHOUT),
+    "FULLY_CONNECTED": Kernel(dense.DENSE_PLAIN, dense.prepare_plain_dense, WITHOUT),
+    "BATCH_MATMUL": Kernel(dense.PRODUCTS_PLAIN, dense.prepare_plain_products, WITHOUT),
     "AVERAGE_POOL_2D": Kernel(POOL_PLAIN, reference=WITHOUT),
     "MAX_POOL_2D": Kernel(POOL_PLAIN, reference=WITHOUT),
     "SOFTMAX": Kernel(SOFTMAX_PLAIN, prepare_softmax, WITHOUT),
@@ -90,11 +52,11 @@ PLAIN: dict[str, Kernel] = {
     "MUL": Kernel(MUL_PLAIN, reference=WITHOUT),
     "MAXIMUM": Kernel(EXTREMES_PLAIN, reference=WITHOUT),
     "MINIMUM": Kernel(EXTREMES_PLAIN, reference=WITHOUT),
-    "PAD": Kernel(PAD_PLAIN, reference=WITHOUT),
-    "PADV2": Kernel(PAD_PLAIN, reference=WITHOUT),
-    "TRANSPOSE": Kernel(TRANSPOSE_PLAIN, reference=WITHOUT),
-    "SVDF": Kernel(SVDF_PLAIN, prepare_svdf, WITHOUT),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(LSTM_PLAIN, partial(prepare_states, count=4), WITHOUT),
+    "PAD": Kernel(moves.PAD_PLAIN, reference=WITHOUT),
+    "PADV2": Kernel(moves.PAD_PLAIN, reference=WITHOUT),
+    "TRANSPOSE": Kernel(moves.TRANSPOSE_PLAIN, reference=WITHOUT),
+    "SVDF": Kernel(recurrent.SVDF_PLAIN, recurrent.prepare_svdf, WITHOUT),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel(recurrent.LSTM_PLAIN, partial(recurrent.prepare_states, count=4), WITHOUT),
 }
 """The same in a build without CMSIS-NN."""
 
