@@ -196,7 +196,7 @@ def test_what_rounding_leaves_of_numbers_that_cancel_is_no_loss_inside(told: Tol
 def test_integers_inside_may_be_rounded_the_other_way_but_outputs_may_not(told: Told) -> None:
     spread = Spread()
     spread.add(np.array([4, 5], np.int8), np.array([4, 6], np.int8))
-    assert spread.fault(inner.TOLERANCE, steps=1) == ""
+    assert spread.fault(inner.TOLERANCE, steps=1) is None
     told(spread.fault(compare.TOLERANCE))
     spread.add(np.array([4, 5], np.int8), np.array([2, 5], np.int8))
     told(spread.fault(inner.TOLERANCE, steps=1))
