@@ -39,6 +39,8 @@ DESCRIPTION = (
     "call as ExecuTorch makes it. `--output-format c` is a C header that converts the inputs and outputs of a model. "
     "`--assume s8,s16` puts data types that a float model may have side by side."
 )
+PYTORCH = "PyTorch may be a step off in averages and softmax (docs/runtimes.md)"
+"""What differs between a program on a device and in PyTorch."""
 VERSION = 1
 KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
@@ -161,5 +163,5 @@ def _report(
     except CalibrationError as error:
         raise UsageError(f"--calibration: {error}") from None
     if against_host and not model.against_hosts:
-        raise UsageError(f"{model.path}: --against-host: no runtime of a desktop reads such files")
+        raise UsageError(f"{model.path}: --against-host: no runtime of a desktop reads such files; {PYTORCH}")
     return report._replace(hosts=model.against_hosts) if against_host else report

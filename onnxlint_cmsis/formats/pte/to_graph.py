@@ -75,7 +75,7 @@ class LoadedProgram(NamedTuple):
 
     def leftovers(self) -> Leftovers:
         """All of the file: nobody compares what programs compute."""
-        return Leftovers(file=(Left("the program", None),))
+        return Leftovers(file=(Left("a program of ExecuTorch, which equals its own bytes alone", None),))
 
     def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
         """None: sizes are those that the program states."""
