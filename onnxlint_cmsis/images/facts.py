@@ -151,7 +151,7 @@ def _operators(runtime: RuntimeUse) -> Iterator[Fact]:
         return
     if runtime.registered is not None:
         names = [*runtime.registered]
-        yield Fact("operators", names, ", ".join(names) or "none", SURE, "calls of tflite::Register_*")
+        yield Fact("operators", names, ", ".join(names) or "none", SURE, "calls or addresses of tflite::Register_*")
     unused = sorted({*runtime.linked} - {*(runtime.registered or ())}) if runtime.registered is not None else []
     if unused:
         yield Fact("operators_linked", unused, ", ".join(unused), SURE, "in the image, and no code calls them")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from itertools import islice
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Section
-from onnxlint_cmsis.images.thumb import branch_offset
+from onnxlint_cmsis.images.references import references
 
 RESOLVER = re.compile(r"_ZTVN6tflite22MicroMutableOpResolverILj(\d+)EEE$")
 """Table of virtual functions of `tflite::MicroMutableOpResolver<N>`."""
@@ -17,7 +16,6 @@ REGISTER = re.compile(r"_ZN6tflite(?:3ops5micro)?(\d+)(Register_[A-Z0-9_]+)")
 """`tflite::Register_CONV_2D()`, with the length of the name in front; before 2022 in `tflite::ops::micro`."""
 VARIANTS = re.compile(r"(?:_(?:INT4|INT8|INT16|INT8REF|INT32|FLOAT32|REF))+$")
 """Ends of registrations that take fewer types than the operator has."""
-PARSER = re.compile(r"_ZN6tflite(\d+)(Parse[A-Za-z0-9]+)")
 KERNEL_FILE = re.compile(rb"[\w./\\+-]*micro[/\\]kernels[/\\](?:\w+[/\\])?\w+\.(?:cc|cpp)")
 SINCE = (
     ("SetAlternateProfiler", "2024-12-10"),
@@ -163,27 +161,14 @@ def registered_operator(symbol: str) -> str:
 
 
 def _called(image: Image, places: dict[int, str]) -> Iterator[str]:
-    """Operators whose registration some code calls; `places` has each by its address."""
+    """Operators whose registration some code calls, or has the address of; `places` has each by its address."""
     for section in image.sections:
-        if not section.executable or not section.data:
-            continue
-        for position, target in branches(section):
-            operator = places.get(target)
-            if operator and not _registers(image, section.address + position):
-                yield operator
+        if section.loaded and section.data:
+            for address, target in references(section, places):
+                if not _registers(image, address):
+                    yield places[target]
 
 
 def _registers(image: Image, address: int) -> bool:
     """Whether an address lies in a function that makes a registration, which may take its beginning from another."""
     return any(start <= address < start + size for start, size in image.registrations)
-
-
-def branches(section: Section) -> Iterator[tuple[int, int]]:
-    """Place and target of all that reads as BL or B.W, at any half-word."""
-    data = section.data[: len(section.data) // 2 * 2]
-    halves = struct.unpack(f"<{len(data) // 2}H", data)
-    before = 0
-    for index, half in enumerate(halves):
-        if before & 0xF800 == 0xF000 and half & 0x9000 == 0x9000:
-            yield 2 * index - 2, section.address + 2 * index + 2 + branch_offset(before, half)
-        before = half

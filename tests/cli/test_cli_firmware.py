@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support.elf_writer import ElfSymbol, Function, archive
+from support.elf_writer import ElfSection, ElfSymbol, Function, archive, placed
 from support.firmware_images import (
     APPLICATION,
     FLASH,
@@ -138,6 +139,25 @@ def test_whole_program_optimization_hides_what_is_registered(capsys: pytest.Capt
 def _written(capsys: pytest.CaptureFixture[str], content: bytes) -> dict[str, Any]:
     Path("app.elf").write_bytes(content)
     return run(capsys, "app.elf")[1]
+
+
+def moved(address: int) -> bytes:
+    """MOVW and MOVT of r3 with an address."""
+
+    def halves(first: int, value: int) -> tuple[int, int]:
+        return first | (value >> 11 & 1) << 10 | value >> 12, (value >> 8 & 7) << 12 | 3 << 8 | value & 0xFF
+
+    return struct.pack("<4H", *halves(0xF240, address & 0xFFFF), *halves(0xF2C0, address >> 16))
+
+
+@pytest.mark.parametrize("code", [lambda address: struct.pack("<I", address), moved], ids=["word", "movw and movt"])
+@pytest.mark.parametrize(("aside", "expected"), [(1, set()), (3, {"CNN704"})])
+def test_a_registration_that_is_called_over_a_long_way_is_registered(
+    code: Callable[[int], bytes], aside: int, expected: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = placed(registering(), FLASH)[1][REGISTER_CONV]
+    far = ElfSection(".itcm", FLASH + 0x6000, code(address + aside), "rx")
+    assert {*codes(_written(capsys, firmware(registering(), more=[far])))} & {"CNN704"} == expected
 
 
 def test_a_missing_operator_stops_every_build(capsys: pytest.CaptureFixture[str]) -> None:
