@@ -156,7 +156,7 @@ class Model(Operands):
         for name, true in zip(node.outputs, types, strict=True):
             stated = self.elem_type(name)
             if name and (not true or true != stated):
-                told = f"its operator makes {true}" if true else "nobody knows what its operator makes"
+                told = f"its operator makes {true}" if true else "the linter does not know what its operator makes"
                 return f"its result is {stated or 'of unknown type'}, and {told}"
         return None
 
@@ -233,7 +233,7 @@ class Model(Operands):
         record = operator_of(node)
         described = record.canonical or (not node.domain and schema("", node.op_type, node.opset))
         if not described or self._inside(node) or node.domain not in DOMAINS:
-            raise NotCoveredError("nobody knows what it computes")
+            raise NotCoveredError("the linter does not know what it computes")
         hidden = record.canonical in (*HIDDEN, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
         if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden or dropped:

@@ -49,7 +49,7 @@ WHERE = {
     SPECIFIED: " as TensorFlow Lite specifies it",
 }
 """The same behind a claim."""
-STEP_OFF = "ONNX Runtime and LiteRT's optimized kernels round otherwise, and may be a step off"
+STEP_OFF = "ONNX Runtime and LiteRT's optimized kernels round differently, and may be a step off"
 VERSION = 1
 """Of files of certificates; grows when a fact is renamed, removed or changes its meaning."""
 
@@ -113,7 +113,7 @@ def _misread(graph: Graph) -> str:
         if hosts := misread_bias(graph, node):
             kernels = "LiteRT reads" if LITERT in hosts else "LiteRT's reference kernels read"
             told = f"{kernels} the int32 bias of {node.label} as int64, past its end"
-            return f"{told}: there its results are others, and may change from run to run"
+            return f"{told}: there its results differ, and may change from run to run"
     return ""
 
 
@@ -121,7 +121,7 @@ def _wrong(loaded: LoadedFile) -> str:
     """The first layer that TensorFlow Lite Micro computes wrongly, as a sentence; empty for none."""
     operators = wrong_operators(loaded.file, parse_target("cortex-m4")) if isinstance(loaded, LoadedTflite) else ()
     named = and_more([operator.label for operator in operators], 1)
-    said = f"TensorFlow Lite Micro computes {named} wrongly, and perhaps otherwise in each run"
+    said = f"TensorFlow Lite Micro computes {named} wrongly, perhaps differently in each run"
     return f"{said}: {operators[0].reason}" if operators else ""
 
 

@@ -22,7 +22,7 @@ from onnxlint_cmsis.lower.stored_types import activation_type
 from onnxlint_cmsis.lower.without_function import INTEGERS, is_shape_arithmetic
 from onnxlint_cmsis.model.graph import Graph, Node
 
-GROUPS = "the functions for q7 and q15 have no groups but one for each channel"
+GROUPS = "the functions for q7 and q15 take no groups other than one for each channel"
 
 
 WIDE = {

@@ -133,7 +133,7 @@ class OutputAnswer(NamedTuple):
             return f"equal on {proof_text(sample)}; not known for every input: {self.reason}"
         if any(difference.largest for difference in sample.differences):
             return f"differ: {sample.reason}"
-        return f"not known to be equal: {self.reason}; nor could a run tell: {sample.reason}"
+        return f"not known to be equal: {self.reason}; a run could not tell either: {sample.reason}"
 
 
 class ModelDifference(NamedTuple):

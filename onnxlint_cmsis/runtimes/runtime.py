@@ -179,7 +179,7 @@ def runtime_notes(runtime: Runtime, form: Format | None = None, open_codes: str 
         return ()
     own = format_read_by(runtime.name)
     library = f"the CMSIS-NN {_brought(runtime)}" if runtime.brings else "the CMSIS-NN release asked for"
-    which = f", on {open_codes} before all" if open_codes else ""
+    which = f", above all for {open_codes}" if open_codes else ""
     between = ""
     if form and own and own.name != form.name:
         between = f" What the converter writes decides{which}: lint the {own.suffix} file to be certain."

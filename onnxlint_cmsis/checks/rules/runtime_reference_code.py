@@ -189,7 +189,7 @@ g (int8[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <float s = {0.1}, int8 z = {0}, 
         "not-reviewed",
         "A program calls a delegate, or an operator or a function of CMSIS-NN that was not read in this revision. What "
         "these do is not judged.",
-        "Nothing, where you know what it does; else name a revision (--runtime) or release (--release) that was read.",
+        "Nothing if you know what it does; otherwise name a revision (--runtime) or release (--release) that was read.",
         "schema/program.fbs",
         Example(None, name="model.pte", shown="a program that hands all to the delegate EthosUBackend"),
         Example(quantized_layer("c = Add(a, a)", IMAGE), IN_EXECUTORCH),

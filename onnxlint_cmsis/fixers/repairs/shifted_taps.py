@@ -33,9 +33,13 @@ def apply_shifted_taps(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     edit.set_attributes(node, "auto_pad", pads=pads, **kernel)
     words = []
     if taps.rows < 0:
-        words.append(f"loses {-taps.rows} rows of its weights that meet no input")
+        words.append(f"loses {_counted(-taps.rows, 'row')} of its weights that meet no input")
     if taps.rows > 0:
-        words.append(f"gets {taps.rows} rows of zeros before its weights")
+        words.append(f"gets {_counted(taps.rows, 'row')} of zeros before its weights")
     if taps.columns:
-        words.append(f"gets {taps.columns} columns of zeros behind its weights")
+        words.append(f"gets {_counted(taps.columns, 'column')} of zeros behind its weights")
     return RepairMade(f"{', '.join(words)}, and pads={pads}", (node.outputs[0],))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number > 1)}"

@@ -50,6 +50,6 @@ def apply_more_columns(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     for count, call in enumerate(more_columns(record), 1):
         if edit.clean(call):
             widen(edit, record, (0, count), call)
-            text = f"gets {count} columns of zeros behind its weights and as much more padding"
+            text = f"gets {count} column{'s' * (count > 1)} of zeros behind its weights and as much more padding"
             return RepairMade(text, (record.node.outputs[0],))
     raise NotAppliedError(f"no window of up to {MOST_COLUMNS} more columns is computed rightly")

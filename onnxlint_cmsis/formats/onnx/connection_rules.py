@@ -19,7 +19,8 @@ def duplicate_names(graph: Graph) -> Iterator[Problem]:
     if repeated:
         first = repeated[0]
         which = ", ".join(f"{node.op_type}#{node.index}" for node in first[:3]) + (", ..." if len(first) > 3 else "")
-        more = f" ({len(repeated) - 1} more names are given twice)" if len(repeated) > 1 else ""
+        others = len(repeated) - 1
+        more = f" ({others} more name{'s are' if others > 1 else ' is'} given twice)" if others else ""
         wrong = f"{len(first)} nodes are named `{first[0].name}`: {which}{more}; a name is given once, or not at all"
         yield Problem("invalid", wrong)
 
@@ -32,7 +33,7 @@ def unproduced(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:
             yield Problem("invalid", f"reads `{key}`, {what}", readers[0].label)
     for key in graph.outputs:
         if key not in given and key not in graph.producers and key not in graph.consumers:
-            yield Problem("invalid", f"the model gives out `{key}`, {what}")
+            yield Problem("invalid", f"the model returns `{key}`, {what}")
 
 
 def unsorted(graph: Graph, given: AbstractSet[str]) -> Iterator[Problem]:

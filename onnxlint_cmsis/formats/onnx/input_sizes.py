@@ -97,7 +97,7 @@ def impossible_sizes(wrong: Sequence[tuple[str, int]]) -> Iterator[Problem]:
         if sizes:
             name, size = sizes[0]
             others = len(dict.fromkeys(name for name, _ in sizes)) - 1
-            more = f" (and {others} more values)" if others else ""
+            more = f" (as {others} more value{'s' * (others > 1)})" if others else ""
             allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
             yield Problem(kind, f"`{name}`{more} has the size {size}; {allowed}")
 

@@ -172,9 +172,9 @@ def _without_scratch(plan: Plan, kernel_call: KernelCall, taken: Route, want: in
     convolution that it calls, and does not ask whether there is any.
     """
     what = "kernel sums" if kernel_call.function is Function.FULLY_CONNECTED else "scratch"
-    text = f"the file has no {what} for it, where this target needs {want:,} bytes"
+    text = f"the file has no {what} for it, and this target needs {want:,} bytes"
     if plan.handed is Handed.NONE:
-        text = f"its kernel hands a null pointer over as scratch, where this target needs {want:,} bytes"
+        text = f"its kernel hands a null pointer over as scratch, and this target needs {want:,} bytes"
     ends = taken.kernel not in WITHOUT_SCRATCH
     if kernel_call.function is not Function.DEPTHWISE or taken.kernel == "arm_depthwise_conv_s8_opt":
         reason = f"{text}: {taken.kernel} returns an error"

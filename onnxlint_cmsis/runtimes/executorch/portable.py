@@ -30,7 +30,7 @@ ORDER_OF_SIZES = frozenset(
 """Those whose first tensor has the order of its sizes (tensor_is_default_dim_order)."""
 CONVOLUTION = "aten::convolution"
 """Asks for one order of its input and its result, and of nothing else."""
-LIES = "its tensors lie in another order of memory than that of their sizes, which the kernel does not look at"
+LIES = "its tensors lie in another order of memory than that of their sizes, and the kernel ignores that"
 
 
 def trouble(call: ProgramCall, values: Sequence[Value]) -> tuple[Outcome, str]:
@@ -44,9 +44,9 @@ def trouble(call: ProgramCall, values: Sequence[Value]) -> tuple[Outcome, str]:
     if call.op in ONE_ORDER or call.op == CONVOLUTION:
         orders = {_order(tensor) for tensor in asked}
         if len(orders) > 1 or "" in orders:
-            return Outcome.REFUSED, "its tensors lie in different orders of memory, and one alone is taken"
+            return Outcome.REFUSED, "its tensors lie in different orders of memory; the kernel takes one order for all"
     if call.op in ORDER_OF_SIZES and tensors and _order(tensors[0]) != "sizes":
-        text = "its input lies in another order of memory than that of its sizes, which alone is taken"
+        text = "its input lies in another order of memory than that of its sizes; the kernel takes no other"
         return Outcome.REFUSED, text
     wrong = call.op in COPIED and tensors and COPIED[call.op](tensors, _argument(call, values))
     return (Outcome.WRONG, LIES) if wrong else (Outcome.REFERENCE, "")

@@ -33,9 +33,7 @@ def _of_images(call: ProgramCall, kernel: Kernel) -> Iterator[str]:
     for name in kernel.in_order:
         tensor = tensors[name]
         if tensor is not None and moved_axes(tensor):
-            yield (
-                f"its {name} lies in another order of memory than that of its sizes, which the kernel does not look at"
-            )
+            yield (f"its {name} lies in another order of memory than that of its sizes, and the kernel ignores that")
     for name in kernel.unseen:
         tensor = tensors[name]
         if tensor is not None and tensor.elem_type != "int8":
@@ -77,7 +75,7 @@ def _wrong_pair(call: ProgramCall) -> str | None:
         return None if last else "it takes one number for each channel, and its image does not have its channels last"
     else:
         several = len({*map(moved_axes, (first, second, result))}) > 1
-    return "its operands lie in different orders of memory, which the kernel does not look at" if several else None
+    return "its operands lie in different orders of memory, and the kernel ignores that" if several else None
 
 
 def _wrong_dense(call: ProgramCall) -> str | None:

@@ -73,7 +73,7 @@ def several_scales(view: OperatorView) -> Objection | None:
 def scales_of_int16(view: OperatorView) -> Objection | None:
     """Several scales in a layer that may not have them."""
     text = several_scales(view)
-    return text and f"{text}, which layers of int8 alone may have"
+    return text and f"{text}; only layers of int8 take that"
 
 
 def one_scale_of_int4(view: OperatorView) -> Objection | None:

@@ -72,7 +72,7 @@ def plan_faults(model: TfliteModel) -> Iterator[PlanFault]:
         yield PlanFault(Outcome.REFUSED, text)
         return
     if not stated.whole:
-        text = "its bytes end before its offsets do, and what lies behind is taken for them"
+        text = "it ends before its last offset, and the runtime takes the bytes behind it for the rest"
         yield PlanFault(Outcome.WRONG, text)
         return
     for number, (tensor, offset) in enumerate(zip(tensors, stated.offsets, strict=True)):

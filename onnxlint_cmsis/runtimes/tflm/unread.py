@@ -35,7 +35,7 @@ def before(day: str, file: str, condition: Condition = EVERY, since: str = "") -
         text = condition(view)
         if condition is not EVERY and not text:
             return None
-        return f"{text}{'; ' * bool(text)}the kernel was another {days}, and was not read"
+        return f"{text}{'; ' * bool(text)}{days} the kernel was another one, which was not read"
 
     return KernelLimit(file, KernelOutcome.UNREAD, unread, "", since, day, NOT_REVIEWED)
 
