@@ -142,10 +142,11 @@ class Converted(Direct):
         if not self._settings.runtime.reads_tflite:
             return None
         from onnxlint_cmsis.runtimes.tflite_names import tflite_name
+        from onnxlint_cmsis.runtimes.tflm.kernels import BUILTIN
         from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of
 
         names = (tflite_name(layer.record) for layer in self.judged.layers)
-        return resolver_of(((name, "") for name in names if name), whole=False)
+        return resolver_of(((name, "") for name in names if name), BUILTIN, whole=False)
 
     @property
     def unfit(self) -> Mapping[int, str]:

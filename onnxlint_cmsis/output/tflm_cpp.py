@@ -21,7 +21,7 @@ def application_lines(resolver: Resolver | None, arenas: Mapping[str, int]) -> l
 
     `arenas` has the bytes to declare by the label of the target, nothing where they are not known exactly.
     """
-    if resolver is None or not resolver.operators:
+    if resolver is None or not (resolver.operators or resolver.missing):
         return []
     sizes: dict[int, list[str]] = {}
     for target, size in arenas.items():
@@ -31,6 +31,7 @@ def application_lines(resolver: Resolver | None, arenas: Mapping[str, int]) -> l
         *(f"alignas({ALIGNMENT}) uint8_t tensor_arena[{size}];{cpus}" for size, cpus in whose.items()),
         f"tflite::MicroMutableOpResolver<{len(resolver.operators)}> resolver;",
         *(f"resolver.{_call(registration)};" for registration in resolver.operators),
+        *(f"// TensorFlow Lite Micro has no operator {op}" for op in resolver.missing),
         *([] if resolver.whole else ["// and what the converter adds: lint the converted file"]),
     ]
 
@@ -53,4 +54,5 @@ def resolver_fields(resolver: Resolver | None) -> dict[str, object]:
     """Return the calls as plain data; nothing for a model of another runtime."""
     if resolver is None:
         return {}
-    return {"resolver": {"operators": [row._asdict() for row in resolver.operators], "whole": resolver.whole}}
+    operators = [row._asdict() for row in resolver.operators]
+    return {"resolver": {**resolver._asdict(), "operators": operators}}

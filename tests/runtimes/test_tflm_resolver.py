@@ -11,6 +11,7 @@ from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.output.tflm_cpp import application_lines
 from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
+from onnxlint_cmsis.runtimes.tflm.kernels import BUILTIN
 from onnxlint_cmsis.runtimes.tflm.resolver import resolver_of
 from support.paths import SHARED
 
@@ -33,13 +34,13 @@ METHODS = {
 
 def test_methods_are_spelled_as_in_the_header() -> None:
     for op, method in METHODS.items():
-        (operator,) = resolver_of([(op, "")], whole=True).operators
+        (operator,) = resolver_of([(op, "")], BUILTIN, whole=True).operators
         assert (operator.method, operator.custom_code) == (method, "")
 
 
 def test_custom_operators_have_the_runtimes_method_or_the_applications_kernel() -> None:
     custom = ("TFLite_Detection_PostProcess", "ethos-u", "mine", '"); system("x')
-    resolver = resolver_of([("CUSTOM", name) for name in custom], whole=True)
+    resolver = resolver_of([("CUSTOM", name) for name in custom], BUILTIN, whole=True)
     assert application_lines(resolver, {}) == [
         "tflite::MicroMutableOpResolver<4> resolver;",
         "resolver.AddDetectionPostprocess();",
@@ -47,6 +48,18 @@ def test_custom_operators_have_the_runtimes_method_or_the_applications_kernel() 
         'resolver.AddCustom("mine", /* its kernel */);',
         "resolver.AddCustom(/* its name in the file */, /* its kernel */);",
     ]
+
+
+def test_operators_without_a_method_are_told_and_not_registered() -> None:
+    without = ["CONV_3D", "GELU", "POW", "RELU_N1_TO_1", "SELECT", "TILE", "TOPK_V2"]
+    resolver = resolver_of([(op, "") for op in ("ADD", *without, "ADD")], BUILTIN, whole=True)
+    assert application_lines(resolver, {}) == [
+        "tflite::MicroMutableOpResolver<1> resolver;",
+        "resolver.AddAdd();",
+        *(f"// TensorFlow Lite Micro has no operator {op}" for op in without),
+    ]
+    (_, line) = application_lines(resolver_of([("GELU", "")], BUILTIN, whole=True), {})
+    assert line == "// TensorFlow Lite Micro has no operator GELU"
 
 
 @pytest.mark.parametrize(("needed", "declared"), [(5332, 5344), (5344, 5344), (1, 16)])

@@ -23,6 +23,7 @@ from onnxlint_cmsis.runtimes.tflm.buffer_names import buffer_names, buffer_write
 from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.free_plan import FreePlan, free_plan
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.kernels import BUILTIN
 from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, operator_views
 from onnxlint_cmsis.runtimes.tflm.remarks import plan_remarks, remarks, version_remarks
@@ -189,7 +190,7 @@ class Interpretation(FileExecution):
     @property
     def resolver(self) -> Resolver:
         """Operators that the application registers, those of all subgraphs."""
-        return resolver_of(((op.op, op.custom_code) for _, _, op in self.file.operators()), whole=True)
+        return resolver_of(((op.op, op.custom_code) for _, _, op in self.file.operators()), BUILTIN, whole=True)
 
     def scratch(self, target: Target) -> int | None:
         """Sum of an operator's requests, that of the hungriest; they lie in the arena. None where one's are unknown."""

@@ -61,6 +61,10 @@ PLAIN: dict[str, Kernel] = {
 """The same in a build without CMSIS-NN."""
 
 
+BUILTIN = KERNELS.keys() | LIMITS.keys()
+"""Builtin operators of the newest revision, each with a method of its resolver."""
+
+
 def came_on(operator: TfliteOperator) -> str:
     """Day that brought an operator; empty where all reviewed revisions have it, and where none has."""
     custom = CUSTOM.get(operator.custom_code)

@@ -5,7 +5,7 @@ A model whose operator is not registered stops in AllocateTensors: "Didn't find 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -55,11 +55,19 @@ class Resolver(NamedTuple):
     """Each once, in the order in which they first come."""
     whole: bool
     """Whether these are all: a converter may add others to a model."""
+    missing: tuple[str, ...] = ()
+    """Builtin operators of the model that no method registers."""
 
 
-def resolver_of(operators: Iterable[tuple[str, str]], *, whole: bool) -> Resolver:
-    """Return what registers operators, which are given as name and custom code."""
-    return Resolver(tuple(dict.fromkeys(_registration(op, custom_code) for op, custom_code in operators)), whole)
+def resolver_of(operators: Iterable[tuple[str, str]], known: Container[str], *, whole: bool) -> Resolver:
+    """Return what registers operators, which are given as name and custom code.
+
+    `known` has the builtin operators that the runtime has.
+    """
+    rows = [*dict.fromkeys(operators)]
+    missing = tuple(op for op, _ in rows if op != "CUSTOM" and op not in known)
+    registered = (_registration(op, custom_code) for op, custom_code in rows if op not in missing)
+    return Resolver(tuple(dict.fromkeys(registered)), whole, missing)
 
 
 def method_of(op: str) -> str:
