@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 from onnx import parser
 
+from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, plan_arena
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.formats.format import ONNX
+from onnxlint_cmsis.ground.taken_bytes import CHILDREN
 from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.stored_types import stored_type
 from onnxlint_cmsis.model.graph import Graph, Node
-from onnxlint_cmsis.runtimes.tflm import interpret
+from onnxlint_cmsis.runtimes.tflm import free_plan
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 
@@ -71,13 +74,18 @@ def joined(count: int) -> bytes:
     return onnx_model([*lines, f"y = Concat <axis = 1> ({', '.join(names)})"], "y")
 
 
-def lines_of(run: Callable[[], Any]) -> int:
-    """Lines of Python that run."""
-    count = 0
+def spread(count: int) -> bytes:
+    """Operators that all read the input, and whose results are all the model's."""
+    names = [f"t{number}" for number in range(1, count + 1)]
+    return onnx_model([f"{name} = Relu (t0)" for name in names], ", float[] ".join(names))
 
-    def line(_frame: FrameType, event: str, _value: object) -> Callable[..., Any]:
-        nonlocal count
-        count += event == "line"
+
+def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
+    """Lines of Python that run, by function."""
+    lines: Counter[CodeType] = Counter()
+
+    def line(frame: FrameType, event: str, _value: object) -> Callable[..., Any]:
+        lines[frame.f_code] += event == "line"
         return line
 
     before = sys.gettrace()
@@ -86,26 +94,48 @@ def lines_of(run: Callable[[], Any]) -> int:
         run()
     finally:
         sys.settrace(before)
-    return count
+    return lines
 
 
-@pytest.mark.parametrize("words", [("lint", "--runtime", "tflm"), ("layers",), ("memory",)], ids=lambda words: words[0])
-@pytest.mark.parametrize("make", [chain, fan, gathered])
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (chain, ("lint", "FILE", "--runtime", "tflm")),
+        (fan, ("lint", "FILE", "--runtime", "tflm")),
+        (gathered, ("layers", "FILE")),
+        (fan, ("memory", "FILE")),
+        (joined, ("layers", "FILE")),
+        (spread, ("compare", "FILE", "COPY")),
+    ],
+)
 def test_work_grows_with_the_operators(
     make: Callable[[int], bytes], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The planner alone takes time with the square of the tensors, up to MAX_BUFFERS of them."""
-    monkeypatch.setattr(interpret, "MAX_BUFFERS", 2)
+    """No function's work grows with the square; the search for a better plan has its own limit."""
+    monkeypatch.setattr(free_plan, "MOST_BUFFERS", 2)
+    suffix = ".onnx" if make in (joined, spread) else ".tflite"
     lines = []
-    for count in (100, 200, 400):
-        path = tmp_path / f"{count}.tflite"
-        path.write_bytes(make(count))
-        command = [words[0], str(path), *words[1:], "--isolated"]
+    for count in (60, 120, 240):
+        files = {name: tmp_path / f"{name}{count}{suffix}" for name in ("FILE", "COPY")}
+        for path in files.values():
+            path.write_bytes(make(count))
+        command = [*(str(files.get(word, word)) for word in words), "--isolated"]
         main(command)  # imports, and what is worked out once
         lines.append(lines_of(lambda command=command: main(command)))
-    once, twice = lines[1] - lines[0], lines[2] - lines[1]
-    assert once > 1000
-    assert twice < 2.1 * once
+    few, twice, most = lines
+    assert most.total() - few.total() > 1000
+    steep = [code for code in most if most[code] - twice[code] > 2.8 * (twice[code] - few[code]) + 8000]
+    assert [f"{code.co_filename}: {code.co_name}" for code in steep] == []
+
+
+def test_work_of_a_memory_plan_grows_with_the_buffers() -> None:
+    """All live at once, and the tree has one level more for eight times as many."""
+    work = []
+    for count in (CHILDREN**2, CHILDREN**3):
+        steps = tuple(ArenaStep((0,), (number,)) for number in range(1, count - 2))
+        uses = ArenaUses(dict.fromkeys(range(count - 2), 16), (0,), steps, (*range(1, count - 2),))
+        work.append(lines_of(lambda uses=uses: plan_arena(uses)).total())
+    assert work[1] < 2.5 * CHILDREN * work[0]
 
 
 @pytest.mark.parametrize("make", [turned, joined])
@@ -122,5 +152,5 @@ def test_work_grows_with_the_nodes(make: Callable[[int], bytes]) -> None:
                 is_image(graph, node.outputs[0])
 
         search()
-        lines.append(lines_of(search))
+        lines.append(lines_of(search).total())
     assert lines[2] - lines[1] < 2.1 * (lines[1] - lines[0])

@@ -76,7 +76,7 @@ class Walk:
     def __init__(self, space: Workspace, lowered: Lowered) -> None:
         self._space = space
         self._graph = space.graph
-        self._records = {record.node.index: record for record in lowered.records}
+        self._records = lowered.by_index
         self._absorbed = {
             node.index for record in lowered.records if record.epilogue for node in record.epilogue.absorbed
         }

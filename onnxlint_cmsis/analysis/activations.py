@@ -45,7 +45,7 @@ class _Walk:
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
-        self._records = {record.node.index: record for record in lowered.records}
+        self._records = lowered.by_index
         self._width = element_bytes(lowered)
         self._buffers: dict[str, int] = {}
         self._sizes: dict[int, int] = {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.taken_bytes import TakenBytes
 
 ALIGNMENT = 16
 """Bytes that every buffer begins at a multiple of."""
@@ -64,41 +64,6 @@ class ArenaPlan(NamedTuple):
     """First and last layer that needs the buffer; -1 stands for the host before the first layer."""
 
 
-LONG = 64
-"""Moments of a life above which a block is looked for among all, and not moment by moment."""
-
-
-class _Taken:
-    """Bytes that are taken, and when: start, end, first and last moment of each block."""
-
-    def __init__(self) -> None:
-        self._every: list[tuple[int, int, int, int]] = []
-        self._long: list[tuple[int, int, int, int]] = []
-        self._alive: dict[int, list[tuple[int, int]]] = {}
-        self._begun: dict[int, list[tuple[int, int]]] = {}
-
-    def beside(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Start and end of the blocks that live in a part of these moments, in order."""
-        looked_at = self._every if last - first > LONG else self._long
-        spans = [(start, end) for start, end, begins, ends in looked_at if begins <= last and first <= ends]
-        if looked_at is self._every:
-            return spans
-        spans += self._alive.get(first, ())
-        for moment in range(first + 1, last + 1):
-            spans += self._begun.get(moment, ())
-        return sorted(spans)
-
-    def add(self, start: int, end: int, first: int, last: int) -> None:
-        """Take the bytes of a block."""
-        insort(self._every, (start, end, first, last))
-        if last - first > LONG:
-            insort(self._long, (start, end, first, last))
-            return
-        self._begun.setdefault(first, []).append((start, end))
-        for moment in range(first, last + 1):
-            self._alive.setdefault(moment, []).append((start, end))
-
-
 def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = None) -> ArenaPlan:
     """Place every buffer: large ones first, each at the lowest place that is free while it lives.
 
@@ -113,15 +78,9 @@ def plan_arena(uses: ArenaUses, guard: int = 0, lifetimes: Lifetimes | None = No
         blocks[owner] = min(first, lifetimes[buffer][0]), max(last, lifetimes[buffer][1])
     rooms = {block: -(-(sizes[block] + 2 * guard) // ALIGNMENT) * ALIGNMENT for block in blocks}
     placed: dict[int, int] = {}
-    taken = _Taken()
+    taken = TakenBytes(len(uses.steps))
     for _, block in sorted((-sizes[block], block) for block in blocks):
-        start, room = 0, rooms[block]
-        for begin, end in taken.beside(*blocks[block]):
-            if start + room <= begin:
-                break
-            start = max(start, end)
-        placed[block] = start
-        taken.add(start, start + room, *blocks[block])
+        placed[block] = taken.take_lowest(rooms[block], *blocks[block])
     size = max((placed[block] + rooms[block] for block in placed), default=0)
     offsets = {buffer: placed[owner] + guard for buffer, owner in sorted(owners.items())}
     return ArenaPlan(size, guard, offsets, sizes, lifetimes)

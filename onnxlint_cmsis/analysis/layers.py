@@ -122,7 +122,7 @@ class LayerReport(NamedTuple):
 def layer_reports(model: ModelAnalysis) -> tuple[LayerReport, ...]:
     """A report of each layer and copy, or of each operator of a `.tflite` file, and target, in file order."""
     targets = model.settings.targets
-    records = {record.node.index: record for record in model.lowered.records}
+    records = model.lowered.by_index
     if model.execution.reads_file:
         return tuple(
             _operator(model, operator, records.get(operator.node.index) if operator.node else None, target)

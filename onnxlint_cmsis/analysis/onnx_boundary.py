@@ -10,9 +10,8 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.boundary_tensor import IMAGE_RANK, INTEGERS, PASSES, BoundaryTensor, Conversion
 from onnxlint_cmsis.analysis.judgement import holds_integers
 from onnxlint_cmsis.formats.names import operator_of
-from onnxlint_cmsis.lower.dims import becomes_image, is_image
+from onnxlint_cmsis.lower.dims import is_image, read_as_image
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result, quantized_model
-from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.memory_order import Stored, channels_last, lies_in
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.quantization import AffineQuantization
@@ -24,7 +23,8 @@ from onnxlint_cmsis.operators.answers import Elements
 def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTensor]:
     """Give a row for each way in which layers quantize the tensor."""
     graph, converted, assume = model.graph, model.execution.by_runtime, model.settings.assume
-    computed = any(record.verdict in (Outcome.CMSIS_NN, Outcome.REFERENCE) for record in _records_at(model, tensor))
+    records = (model.lowered.by_index.get(node.index) for node in _nodes_at(graph, tensor))
+    computed = any(record and record.verdict in (Outcome.CMSIS_NN, Outcome.REFERENCE) for record in records)
     if computed and not converted and tensor.name in model.layout.stored:
         tensor = _in_memory(graph, tensor, model.layout.stored[tensor.name])
     assumed = computed and model.lowered.assumed and not quantized_model(graph)
@@ -40,18 +40,16 @@ def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTe
             yield tensor
 
 
-def _records_at(model: ModelAnalysis, tensor: BoundaryTensor) -> list[LoweredLayer]:
-    """Layers that read an input or write an output, beyond what quantizes it or moves its elements."""
-    graph = model.graph
+def _nodes_at(graph: Graph, tensor: BoundaryTensor) -> Iterator[Node]:
+    """Nodes that read an input or write an output, beyond what quantizes it or moves its elements."""
     if tensor.role == "input":
-        nodes = [*_readers(graph, tensor.name, PASSES)]
-    else:
-        node = graph.producers.get(tensor.name)
-        while node is not None and node.inputs and operator_of(node).elements in PASSES:
-            node = graph.producers.get(node.inputs[0])
-        nodes = [node] if node is not None else []
-    at = {node.index for node in nodes}
-    return [record for record in model.lowered.records if record.node.index in at]
+        yield from _readers(graph, tensor.name, PASSES)
+        return
+    node = graph.producers.get(tensor.name)
+    while node is not None and node.inputs and operator_of(node).elements in PASSES:
+        node = graph.producers.get(node.inputs[0])
+    if node is not None:
+        yield node
 
 
 def _with_numbers(
@@ -110,7 +108,7 @@ def _in_memory(graph: Graph, tensor: BoundaryTensor, stored: Stored) -> Boundary
     value = stored.folded_from or stored
     rank = len(value.shape)
     letters = {3: "NWC", IMAGE_RANK: "NHWC"}.get(rank, "")
-    image = becomes_image(graph, tensor.name) if tensor.role == "input" else is_image(graph, tensor.name)
+    image = (read_as_image if tensor.role == "input" else is_image)(graph, tensor.name)
     if image and lies_in(value, channels_last(rank)):
         value = Stored(value.shape, channels_last(rank))
     elif not _becomes_nchw(graph, tensor.name, rank):

@@ -137,10 +137,9 @@ class ModelSubject:
     @cached_property
     def release_refusals(self) -> tuple[ReleaseRefusal, ...]:
         """Layers that a target's release does not compute, with the reason; worked out once for all rules."""
-        records = {record.node.index: record for record in self.lowered.records}
         refusals = []
         for layer in self.layers():
-            record = records[layer.layer.node.index]
+            record = self.lowered.by_index[layer.layer.node.index]
             refusal = on_release(record, layer.route, layer.target.release)
             if refusal:
                 refusals.append(ReleaseRefusal(record, refusal, layer))

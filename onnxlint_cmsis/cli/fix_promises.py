@@ -138,7 +138,7 @@ class Promises:
         properties, action = finding.properties, rule(finding.code).action
         if properties.get("fixable") or not ("hazard" in properties or action in (REWRITE, RETYPE, RESCALE, PLAN)):
             return finding
-        if finding.code not in fixable(self._settings, self._model.path):
+        if finding.code not in self._fixable:
             return finding
         return replace(finding, properties={**properties, **dict.fromkeys(self._marks(finding), True)})
 
@@ -163,6 +163,10 @@ class Promises:
         if not pad_would_do(self._model, finding.resize):
             return ()
         return ("fixable",) if self._settings.unsafe_fixes else (UNSAFELY,)
+
+    @cached_property
+    def _fixable(self) -> frozenset[str]:
+        return fixable(self._settings, self._model.path)
 
     @cached_property
     def _answers(self) -> Answers:

@@ -72,7 +72,7 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
     for _ in range(REACH):
         node = graph.producers.get(tensor)
         if node is None or _to_nchw(node.ints("perm")):
-            return _read_as_image(graph, tensor)
+            return read_as_image(graph, tensor)
         layout = operator_of(node).layout
         if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
             return layout is Layout.IMAGE
@@ -83,11 +83,19 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
     return None
 
 
-def _read_as_image(graph: Graph, tensor: str) -> bool | None:
+def read_as_image(graph: Graph, tensor: str) -> bool | None:
     """Tell whether an operator on images reads a value, possibly behind others that keep the order of axes.
 
     False where one does that takes the order of axes as it stands, and none on images.
     """
+    search = "read as image", tensor
+    if search not in graph.searched:
+        graph.searched[search] = _search_readers(graph, tensor)
+    image: bool | None = graph.searched[search]
+    return image
+
+
+def _search_readers(graph: Graph, tensor: str) -> bool | None:
     waiting, seen, ordered_reader = [tensor], {tensor}, False
     while waiting and len(seen) <= REACH:
         for reader in graph.consumers.get(waiting.pop(), ())[:REACH]:
@@ -106,16 +114,11 @@ def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> boo
     """Tell whether a Transpose turns an image from NCHW to NHWC or back, which moves nothing in CMSIS-NN."""
     if len(order) > 2 and order == channels_last(len(order)) and is_image(graph, node.inputs[0]):
         return True
-    return _to_nchw(order) and becomes_image(graph, node.outputs[0])
+    return _to_nchw(order) and read_as_image(graph, node.outputs[0]) is True
 
 
 def _to_nchw(order: tuple[int, ...]) -> bool:
     return len(order) > 2 and order == (0, len(order) - 1, *range(1, len(order) - 1))
-
-
-def becomes_image(graph: Graph, tensor: str) -> bool:
-    """Tell whether an operator on images reads a value, possibly behind others that keep the order of axes."""
-    return _read_as_image(graph, tensor) is True
 
 
 def _keeps_channels(graph: Graph, node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, quantizes, weights_behind
@@ -39,7 +40,7 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
     if carried is not None:
         return _parameters(graph, node, carried, node.inputs[position])
     tensor = node.inputs[position]
-    for _ in range(len(graph.nodes) + 1):
+    for _ in range(REACH):
         if graph.elem_type(tensor) in STORED:
             return of_integers(graph, tensor)
         producer = graph.producers.get(tensor)
@@ -70,7 +71,7 @@ def is_zero(graph: Graph, tensor: str) -> bool | None:
 
     None where its values are stored and cannot be read. A tensor that is computed, or that a caller may give, is not.
     """
-    return _holds(graph, tensor, 0, len(graph.nodes))
+    return _holds(graph, tensor, 0, REACH)
 
 
 def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
@@ -96,8 +97,16 @@ def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
 
 def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
     """Quantization of a tensor of integers: from its producer, else from its reader; None where neither says."""
+    search = "quantization", tensor
+    if search not in graph.searched:
+        graph.searched[search] = _search(graph, tensor)
+    quantization: AffineQuantization | None = graph.searched[search]
+    return quantization
+
+
+def _search(graph: Graph, tensor: str) -> AffineQuantization | None:
     source = tensor
-    for _ in range(len(graph.nodes) + 1):
+    for _ in range(REACH):
         producer = graph.producers.get(source)
         if producer is None or not producer.inputs:
             break
@@ -107,9 +116,9 @@ def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
             break
         source = producer.inputs[0]
     waiting, seen = [tensor], {tensor}
-    while waiting:
+    while waiting and len(seen) <= REACH:
         name = waiting.pop(0)
-        for reader in graph.consumers.get(name, ()):
+        for reader in graph.consumers.get(name, ())[:REACH]:
             position = reader.inputs.index(name) if name in reader.inputs else -1
             carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
             if carried is not None and position == carried.value:

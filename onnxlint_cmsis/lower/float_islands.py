@@ -42,7 +42,7 @@ def islands(graph: Graph, lowered: Lowered) -> Iterator[FloatIsland]:
 class _Islands:
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self._graph = graph
-        self._records = {record.node.index: record for record in lowered.records}
+        self._records = lowered.by_index
         self.seen: set[int] = set()
         """Nodes of islands met so far, by `Node.index`."""
 

@@ -109,7 +109,7 @@ class _Walk:
     def __init__(self, graph: Graph, lowered: Lowered, fixed: AbstractSet[str], *, inputs_channels_last: bool) -> None:
         """`fixed` are the tensors that are the same in every run."""
         self._graph = graph
-        self._records = {record.node.index: record for record in lowered.records}
+        self._records = lowered.by_index
         self._fixed = fixed
         self._inputs_channels_last = inputs_channels_last
         self._stored: dict[str, Stored] = {}

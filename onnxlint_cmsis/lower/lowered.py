@@ -77,6 +77,11 @@ class Lowered:
     """One for each node, in file order."""
 
     @cached_property
+    def by_index(self) -> dict[int, LoweredLayer]:
+        """The record of each node, by `Node.index`."""
+        return {record.node.index: record for record in self.records}
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """Layers that functions of CMSIS-NN compute."""
         return tuple(record.layer for record in self.records if record.layer and record.verdict is Outcome.CMSIS_NN)

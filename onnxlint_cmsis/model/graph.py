@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
@@ -240,6 +240,8 @@ class Graph:
     """Named ways to call the model (TFLite)."""
     producer: str = ""
     """Program that wrote the file, as the file names it; empty where it does not."""
+    searched: dict[tuple[str, str], Any] = field(default_factory=dict, init=False)
+    """What a search gave, by its name and the tensor it began at: the same search is made once."""
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""

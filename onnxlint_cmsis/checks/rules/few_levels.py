@@ -26,6 +26,7 @@ from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
+from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.find_quantization import of_integers
 from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -157,10 +158,12 @@ def quantized(graph: Graph, tensor: str) -> AffineQuantization | None:
     if stored is None:
         producer = graph.producers.get(tensor)
         if producer is not None and dequantizes(producer):
-            stored = of_integers(graph, producer.inputs[0])
+            tensor = producer.inputs[0]
         else:
-            behind = next((reader for reader in graph.consumers.get(tensor, ()) if operator_of(reader).quantizes), None)
-            stored = of_integers(graph, behind.outputs[0] if behind is not None else tensor)
+            readers = graph.consumers.get(tensor, ())[:REACH]
+            tensor = next((reader.outputs[0] for reader in readers if operator_of(reader).quantizes), tensor)
+        if not graph.elem_type(tensor).startswith("float"):
+            stored = of_integers(graph, tensor)
     usable = stored is not None and stored.known and len(stored.scales or ()) == 1 and stored.scale > 0
     return stored if usable and stored and stored.elem_type in EIGHT_BITS | SIXTEEN_BITS else None
 

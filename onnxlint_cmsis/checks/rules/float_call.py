@@ -123,11 +123,10 @@ class Change(NamedTuple):
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each layer that is faster when it is called in another way."""
-    records = {record.node.index: record for record in subject.lowered.records}
     groups: dict[tuple[Target, tuple[Switch, ...]], list[Change]] = {}
     totals: dict[Target, int] = {}
     for layer in subject.layers():
-        record = records[layer.layer.node.index]
+        record = subject.lowered.by_index[layer.layer.node.index]
         now = _way(layer, record, ()) if layer.layer.call.floating else None
         if now is None:
             continue

@@ -56,7 +56,6 @@ RULE = Rule(
 
 def run(subject: ModelSubject) -> Iterator[Statement]:
     """Yield one statement for each layer whose sums leave 32 bits for some input."""
-    records = {record.node.index: record for record in subject.lowered.records}
     bounds: dict[tuple[int, int], SumBound | None] = {}
     for layer in subject.layers():
         index = layer.layer.node.index
@@ -64,7 +63,8 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
             continue
         key = index, products_in_32_bits(layer.layer.call, layer.target)
         if key not in bounds:
-            bounds[key] = overflow_of(subject.model.graph, records[index], subject.model.read_allowed, key[1])
+            record = subject.lowered.by_index[index]
+            bounds[key] = overflow_of(subject.model.graph, record, subject.model.read_allowed, key[1])
         bound = bounds[key]
         if bound is not None:
             yield replace(layer.say(f"{bound.text}."), targets=(layer.target.label,), remedy=REMEDY)

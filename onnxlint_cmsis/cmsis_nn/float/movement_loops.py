@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections import Counter
+from itertools import accumulate, product
 from math import prod
 from operator import mul
 
@@ -69,12 +70,14 @@ def turned(loops: FloatLoops) -> None:
 
 
 def joined(loops: FloatLoops) -> None:
-    """Each operand of a concatenation is a call, which copies run by run."""
+    """Count a call for each operand of a concatenation, which copies run by run."""
     runs = loops.call.runs
     copies = prod(size or 0 for size in loops.call.output_dims) // sum(runs)
-    for index, run in enumerate(runs):
-        loops.add("join", 1, copy=copies)
-        loops.moved("join.run", copies, run, _even((copies,), (0, run), (sum(runs[:index]), sum(runs))))
+    loops.add("join", len(runs), copy=len(runs) * copies)
+    firsts = (begin % 2 for begin in accumulate(runs, initial=0))
+    for (run, first), alike in Counter(zip(runs, firsts, strict=False)).items():
+        even = _even((copies,), (0, run), (first, sum(runs)))
+        loops.moved("join.run", alike * copies, run, alike * even)
 
 
 def _even(sizes: tuple[int, ...], source: tuple[int, ...], target: tuple[int, ...]) -> int:

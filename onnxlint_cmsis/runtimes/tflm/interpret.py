@@ -34,7 +34,7 @@ from onnxlint_cmsis.runtimes.tflm.verdicts import (
 )
 
 MAX_BUFFERS = 5000
-"""Tensors of the largest model that is laid out; the planner takes time with their square."""
+"""Tensors of the largest model that is laid out; with gaps between them, the planner takes time with their square."""
 
 
 def interpret(model: TfliteModel, build: TflmBuild, *, laid_out: bool = True) -> TflmReport:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteModel, TfliteOperator
 from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.runtimes.tflm.operator_view import tensor_bytes
@@ -28,7 +30,7 @@ class Lifetimes:
         self.model = model
         self.step = 0
         counts = [len(subgraph.tensors) for subgraph in model.subgraphs]
-        self.starts = [sum(counts[:index]) for index in range(len(counts))]
+        self.starts = [*accumulate(counts, initial=0)][:-1]
         self.first = [NEVER] * (sum(counts) + len(scratch))
         self.last = list(self.first)
         self._requests: dict[tuple[int, int], list[int]] = {}
