@@ -20,7 +20,7 @@ from onnxlint_cmsis.operators.integers import (
 from onnxlint_cmsis.operators.scaled_numbers import Quantization
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Ids
+    from onnxlint_cmsis.analysis.lane_numbers import Array, Ids
 
 
 DIVIDES_IN_FLOAT32 = ("RELU",)
@@ -41,9 +41,10 @@ def settle(table: Numbers, ids: Ids, stated: Quantization, *, single: bool = Fal
     limits = {name: [*map(stated.step, table.told[name][1:3])] for name in np.unique(clip[clips]).tolist()}
     limits[-1] = [stated.least, -stated.least - 1]
     name, first, second = table.rows[source].T
-    columns = [clip, name, second * table.are(source, "scaled"), table.unsettled[source]]
+    scaled = table.are(source, "scaled")
+    columns = [clip, name, second * scaled, table.unsettled[source]]
     for operand in (first * table.are(source, *UNARY, *BINARY), second * table.are(source, *BINARY)):
-        columns += [table.rows[operand, 0], table.low[operand], table.high[operand]]
+        columns += [_told(table, operand, scaled), table.low[operand], table.high[operand]]
     told = np.stack([column for column in columns if (column != column[:1]).any()] or columns[:1])
     _, alike, code = np.unique(told, axis=1, return_index=True, return_inverse=True)
     ways = [settled(table, int(source[at]), stated, limits[int(clip[at])], single) for at in alike.tolist()]
@@ -52,6 +53,14 @@ def settle(table: Numbers, ids: Ids, stated: Quantization, *, single: bool = Fal
     new, of = name >= 0, np.where(name == table.name_of.get(("constant",)), low, inner)
     inner[new] = table.numbers(name[new], of[new], second[new], low[new], high[new])
     return inner[inverse].reshape(ids.shape)
+
+
+def _told(table: Numbers, operands: Ids, sums: Array) -> Ids:
+    """Names of operands; of sums the bits alone, below 0, as nothing else of them decides."""
+    names = table.rows[operands, 0]
+    unique, inverse = np.unique(names, return_inverse=True)
+    bits = np.array([-int(told[3]) if told[0] == "sum" else 0 for told in (table.told[name] for name in unique)])
+    return np.where(sums & (bits[inverse] < 0), bits[inverse], names)
 
 
 def settled(

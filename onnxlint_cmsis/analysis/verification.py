@@ -52,10 +52,13 @@ def compare_lanes(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *,
 
     `plain`: outputs are equal in every runtime, since layers say the same or move elements.
     """
-    known = _held(old, new, most, plain=plain, by_rows=False)
-    if known.equal or not any(map(joins_rows, (old.graph, new.graph))):
+    joined = [joins_rows(side.graph) for side in (old, new)]
+    first = joined == [False, True]  # lanes over whole planes would not do
+    known = _held(old, new, most, plain=plain, by_rows=first)
+    if known.equal or not any(joined):
         return known
-    return _held(old, new, most, plain=plain, by_rows=True)
+    other = _held(old, new, most, plain=plain, by_rows=not first)
+    return other if other.equal or not first else known
 
 
 def joins_rows(graph: Graph) -> bool:

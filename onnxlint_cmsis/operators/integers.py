@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from onnxlint_cmsis.model import fixed_point
 
@@ -29,6 +30,7 @@ def few(shape: Sequence[int]) -> int:
     return math.prod(shape)
 
 
+@lru_cache(maxsize=1 << 14)
 def quantized_multiplier(real: float) -> fixed_point.Multiplier:
     """Return the multiplier of a factor. Raises NotCoveredError for what is none: 0, infinity, 2**30 or more."""
     multiplier = fixed_point.quantize_multiplier(real) if 0 < real < math.inf else None
@@ -72,9 +74,9 @@ def sum_steps(low: int, high: int, factor: float, bits: int) -> Steps | None:
     """The ends of a sum times a factor, by each way of computing it and rounding; None where a shift overflows."""
     ways = {bits, 8} if max(abs(low), abs(high)) < 2**31 else {bits}
     try:
+        factors = multipliers(factor)
         return [
-            [step for way in ways for near in multipliers(factor) for step in requantized(end, *near, way)]
-            for end in (low, high)
+            [step for way in ways for near in factors for step in requantized(end, *near, way)] for end in (low, high)
         ]
     except NotCoveredError:
         return None
