@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.certified import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
-from onnxlint_cmsis.fixers.memory.written_plan import with_memory_plan
+from onnxlint_cmsis.fixers.memory.written_plan import NO_ARENA, with_memory_plan
+from onnxlint_cmsis.fixers.planning.policies import LEAST
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.report import Fixed, changed_result, unchanged
@@ -16,6 +17,7 @@ from onnxlint_cmsis.fixers.rescaling import rescaled
 from onnxlint_cmsis.fixers.retyping import retyped
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.fixers.within_room import outgrown
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 
 if TYPE_CHECKING:
@@ -35,11 +37,29 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
     try:
         check_model(start.graph)
         start.editor.check_readable(data, path)
-        return with_memory_plan(start, _fixed(start))
+        fixed = with_memory_plan(start, _fixed(start))
+        grown = fixed.end and outgrown(start.analysis, fixed.end.analysis)
+        return _without_more_channels(start, grown) if grown else fixed
     except UnreadableError as reason:
         return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
     except NotAppliedError as reason:
         return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
+
+
+def _without_more_channels(start: Snapshot, grown: str) -> Fixed:
+    """The model fixed as `smaller` does it, which adds no channels; as it is where it fitted and would not.
+
+    `grown` is what it needs with them. Raises NotAppliedError.
+    """
+    options = start.request.options._replace(policy=LEAST)
+    smaller = Snapshot(start.path, start.data, start.request._replace(options=options), start.prices)
+    fixed = with_memory_plan(smaller, _fixed(smaller))
+    if fixed.end and (grown_too := outgrown(start.analysis, fixed.end.analysis, fitted=True)):
+        reason = f"fixed it would need {grown_too}"
+        return Fixed(FixResult(start.request.options.policy, False, False, reason, failed=False), None)
+    own = [note for note in fixed.result.notes if note != NO_ARENA]  # nobody asked for `smaller`
+    notes = (*own, f"no channels were added: with them it would need {grown}")
+    return fixed._replace(result=fixed.result._replace(notes=notes))
 
 
 def _fixed(start: Snapshot) -> Fixed:
