@@ -19,7 +19,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
     if build.library:
         releases = build_settings(build).releases
         ends = dict.fromkeys((*releases[:1], *releases[-1:]))
-        parts.append(f"with CMSIS-NN {' to '.join(ends)}".rstrip())
+        perhaps = "perhaps " if build.library.inlined else ""  # functions and calls are gone
+        parts.append(f"with CMSIS-NN {perhaps if ends else ''}{' to '.join(ends)}".rstrip())
     elif isinstance(build, LibraryBuild) and build.asked:
         parts.append("with kernels that call CMSIS-NN, which is not in it")
     elif isinstance(build, LibraryBuild) or build.runtime:

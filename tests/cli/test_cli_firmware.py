@@ -141,6 +141,19 @@ def _written(capsys: pytest.CaptureFixture[str], content: bytes) -> dict[str, An
     return run(capsys, "app.elf")[1]
 
 
+@pytest.mark.parametrize(("parser", "word"), [("ParseSoftmax", "MAY FAIL"), ("ParseConv2D", "RUNS")])
+def test_an_operator_that_no_symbol_of_a_whole_program_is_called_by_may_be_missing(
+    parser: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"_ZN6tflite{len(parser)}{parser}E", "_ZNK6tflite22MicroMutableOpResolverILj1EE15GetOpDataParserE"]
+    functions = {"main": Function(64), **{name: Function(16) for name in names}}
+    report = _written(capsys, firmware(functions, local=True))
+    assert {row["word"].partition(",")[0] for row in report["files"][0]["verdicts"]} == {word}
+    told = [row for row in report["findings"] if row["code"] == "CNN704"]
+    assert [row["level"] for row in told] == ["warning"] * (word != "RUNS")
+    assert all("The application may not call AddConv2D()" in row["message"] for row in told)
+
+
 def moved(address: int) -> bytes:
     """MOVW and MOVT of r3 with an address."""
 
