@@ -17,6 +17,7 @@ from onnxlint_cmsis.analysis.lane_rounding import DIVIDES_IN_FLOAT32
 from onnxlint_cmsis.analysis.lane_sums import biased, channels_second, convolution, dense
 from onnxlint_cmsis.analysis.lane_values import Lanes, Value
 from onnxlint_cmsis.formats.names import canonical, operator_of
+from onnxlint_cmsis.formats.onnx.signatures import defaults, stated
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS, CURVES, PAIRS, axis_of
 from onnxlint_cmsis.operators.integer_windows import Window, taps_of, window_of
@@ -76,9 +77,10 @@ def pair(model: Operands, node: Node) -> Value:
 
 
 def said(node: Node) -> tuple[Any, ...]:
-    """Attributes that a function is told by; nothing for those that have none."""
-    kept = {k: v for k, v in node.attributes.items() if k != "fused_activation_function"}
-    return (repr(sorted(kept.items())),) if kept else ()
+    """Attributes that a function is told by; nothing for those that say nothing beside what is usual."""
+    given = stated((node.domain, node.op_type), node.opset, node.attributes)
+    kept = [(k, v) for k, v in given if k != "fused_activation_function"]
+    return (repr(kept),) if kept else ()
 
 
 def clamp(model: Operands, node: Node) -> Lanes:
@@ -94,8 +96,8 @@ def clamp(model: Operands, node: Node) -> Lanes:
                 if not isinstance(bound, Fixed) or bound.array.size != 1:
                     raise NotCoveredError("its bounds are computed")
                 ends[position] = float(bound.real.item())
-            elif isinstance(stated := node.attributes.get(name), float):
-                ends[position] = stated
+            elif isinstance(end := node.attributes.get(name), float):
+                ends[position] = end
         bounds = ends[0], ends[1]
     return model.finished(node, model.clipped(model.lanes(node, 0), *bounds))
 
@@ -105,7 +107,9 @@ def curve(model: Operands, node: Node) -> Lanes:
     if len([name for name in node.inputs if name]) != 1 and not model.triples(node):
         raise NotCoveredError("it has further operands")
     value = model.real(model.lanes(node, 0))
-    key = ("curve", canonical(node), node.attributes.get("alpha", None if node.domain == TFLITE else 0.01), *said(node))
+    usual = defaults(node.domain, node.op_type, node.opset).get("alpha")
+    alpha = node.attributes.get("alpha", None if usual is None else float(usual))
+    key = ("curve", canonical(node), alpha, *said(node))
     return model.finished(node, value._replace(ids=model.table.applied(model.table.name(*key), value.ids)))
 
 

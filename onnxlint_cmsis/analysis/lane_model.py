@@ -29,7 +29,7 @@ from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
-from onnxlint_cmsis.formats.onnx.signatures import result_types, schema
+from onnxlint_cmsis.formats.onnx.signatures import result_types, schema, stated
 from onnxlint_cmsis.model.graph import TFLITE, Attribute, Node
 from onnxlint_cmsis.model.leftovers import Left
 from onnxlint_cmsis.operators.answers import Elements
@@ -249,7 +249,8 @@ class Model(Operands):
         operands = [self.exact(name) for name in node.inputs]
         version = 0 if node.domain == TFLITE else since(node.domain, node.op_type, node.opset)
         halves = self.halves if in_halves(node, self.graph) else b""
-        told = (node.domain, node.op_type, version, sorted(node.attributes.items()), stored, shapes, operands, left)
+        attributes = stated((node.domain, node.op_type), node.opset, node.attributes)
+        told = (node.domain, node.op_type, version, attributes, stored, shapes, operands, left)
         return digest_of((*told, halves))
 
     def exact(self, name: str, *, signed: bool = False) -> bytes:

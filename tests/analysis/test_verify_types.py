@@ -11,6 +11,8 @@ from onnx import helper, numpy_helper
 
 from onnxlint_cmsis.analysis.certified import verify
 from onnxlint_cmsis.formats.format import ONNX
+from onnxlint_cmsis.formats.onnx.same_versions import SAME_MEANING
+from onnxlint_cmsis.formats.onnx.signatures import defaults
 
 MICROSOFT = "com.microsoft"
 HELD = {
@@ -157,6 +159,22 @@ def test_folded_integers_keep_their_type() -> None:
 def test_versions_of_an_operator_that_mean_the_same_are_one(step: tuple[str, int, int]) -> None:
     op, *opsets = step
     assert equal(*(model(node(op, "x"), opset=opset) for opset in opsets))
+
+
+def test_an_attribute_may_say_what_the_operator_set_takes_anyway() -> None:
+    for op, usual, other in (("LeakyRelu", 0.01, 0.02), ("Elu", 1.0, -0.0)):
+        files = [model(node(op, "x", **given)) for given in ({}, {"alpha": usual}, {"alpha": other})]
+        assert equal(files[0], files[1]) and not equal(files[0], files[2])
+    assert not equal(model(node("ThresholdedRelu", "x", alpha=0.0)), model(node("ThresholdedRelu", "x", alpha=-0.0)))
+    assert not equal(model(node("Softmax", "x"), opset=12), model(node("Softmax", "x", axis=-1), opset=12))
+
+
+def test_versions_that_mean_the_same_take_the_same_where_nothing_is_stated() -> None:
+    for op_type, groups in SAME_MEANING.items():
+        for versions in groups:
+            told = [defaults("", op_type, version) for version in versions]
+            for name in {name for known in told for name in known}:
+                assert len({known[name] for known in told if name in known}) == 1, (op_type, versions, name)
 
 
 def test_versions_of_an_operator_that_mean_something_else_are_two() -> None:

@@ -105,6 +105,24 @@ def schema(domain: str, op_type: str, opset: int) -> OpSchema | None:
         return None
 
 
+@lru_cache(maxsize=1024)
+def defaults(domain: str, op_type: str, opset: int) -> Mapping[str, str]:
+    """What attributes are where a node does not state them, as Python writes it: -0.0 is not 0.0."""
+    from onnx.helper import get_attribute_value
+
+    told = schema(domain, op_type, opset)
+    given = {} if told is None else {name: attribute.default_value for name, attribute in told.attributes.items()}
+    values = {name: get_attribute_value(default) for name, default in given.items() if default.type}
+    plain = {name: value.decode() if isinstance(value, bytes) else value for name, value in values.items()}
+    return {name: repr(tuple(value) if isinstance(value, list) else value) for name, value in plain.items()}
+
+
+def stated(operator: tuple[str, str], opset: int, attributes: Mapping[str, Attribute]) -> list[tuple[str, Attribute]]:
+    """Attributes of a node in order, without those that say what its operator set takes anyway."""
+    usual = defaults(*operator, opset)
+    return [(name, value) for name, value in sorted(attributes.items()) if usual.get(name) != repr(value)]
+
+
 def result_types(
     operator: tuple[str, str], opset: int, attributes: Mapping[str, Attribute], given: Given, count: int
 ) -> list[str]:
