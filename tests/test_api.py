@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import onnxlint_cmsis
-from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint
+from onnxlint_cmsis import ModelError, UsageError, fix, layers, lint, lint_bytes
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.config.given import SettingValues
 from onnxlint_cmsis.config.settings import KEYS
@@ -166,6 +168,55 @@ def test_what_is_neither_path_nor_model_is_told_in_a_sentence() -> None:
         with pytest.raises(TypeError) as error:
             lint(model)  # type: ignore[arg-type]
         assert str(error.value) == f"a model is a path, bytes or an onnx.ModelProto; given is {model!r}"
+
+
+class Odd:
+    """A path and a model whose methods give something else."""
+
+    def __init__(self, inside: object) -> None:
+        self.inside = inside
+
+    def __fspath__(self) -> object:
+        return self.inside
+
+
+class Unserialized(Odd):
+    """A model whose bytes are none."""
+
+    __fspath__ = None  # type: ignore[assignment]
+
+    def SerializeToString(self) -> object:  # noqa: N802 - a name of protobuf
+        return self.inside
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["a"], {"a": 1}, b"a", bytearray(9), Odd(b"a"), object(), float("nan")])
+def test_every_public_function_says_in_a_sentence_what_it_takes(wrong: Any) -> None:
+    settings = make_settings()
+    calls: dict[str, Callable[[], object]] = {
+        "the name of a file is a text": lambda: onnxlint_cmsis.is_model(wrong),
+        "the name of a folder is a text": lambda: onnxlint_cmsis.is_skipped(wrong),
+        "the path of a model is a text": lambda: make_settings(wrong),
+        "the name of a model is a text": lambda: lint_bytes(wrong, b"", settings),
+        "settings are those that make_settings gives": lambda: lint_bytes("a.onnx", b"", wrong),
+        "a model file is a path": lambda: fix(wrong),
+    }
+    if not isinstance(wrong, bytes):
+        calls["the data of a model are bytes"] = lambda: lint_bytes("a.onnx", wrong, settings)
+        calls["a model is a path, bytes or an onnx.ModelProto, whose SerializeToString gives bytes"] = lambda: lint(
+            Unserialized(wrong)  # type: ignore[arg-type]
+        )
+    for allowed, call in calls.items():
+        with pytest.raises(TypeError) as error:
+            call()
+        assert str(error.value).startswith(f"{allowed}; given is ")
+        assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("key", ["board", "ram", "clock", "arena_in", "levels", "per_file_ignores", "input_shapes"])
+def test_a_name_in_a_table_of_settings_is_a_text(key: str) -> None:
+    for name in (None, 3, b"a"):
+        with pytest.raises(UsageError, match=f"{name!r} is not a text$"):
+            make_settings(**{key: {name: 1}})  # type: ignore[arg-type]
 
 
 def test_a_verdict_and_a_time_are_there_as_numbers_and_words() -> None:

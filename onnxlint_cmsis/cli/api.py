@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 from onnxlint_cmsis.config.files import make_settings, settings_of
 from onnxlint_cmsis.formats.format import ENDINGS, SUFFIXES, is_model, is_skipped, marked_format
 from onnxlint_cmsis.formats.held import held_model, is_held
+from onnxlint_cmsis.ground.errors import wrong_type
 from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ __all__ = [
 
 BYTES = "<bytes>"
 """What a model goes by that comes from no file."""
+MODELS = "a model is a path, bytes or an onnx.ModelProto"
+"""What is allowed, for a TypeError."""
 
 
 class Serializable(Protocol):
@@ -82,11 +85,19 @@ def lint_bytes(name: str, data: bytes, settings: Settings) -> FileResult:
     `make_settings` makes the settings, once for all models of a format. Nothing is raised for bytes that are no model:
     `readable` is False then, and a finding says why. No baseline is laid over the findings, and those of one cause are
     not joined. Constants in files beside a model that is no local file are not fetched: `unfetched` is True then.
+    Raises TypeError for a name that is no text, data that are no bytes, and settings that `make_settings` did not make.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.cli.engine import lint_file
+    from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.formats.onnx.external_data import NOT_FETCHED
 
+    if not isinstance(name, str):
+        raise wrong_type("the name of a model is a text", name)
+    if not isinstance(data, bytes):
+        raise wrong_type("the data of a model are bytes", data)
+    if not isinstance(settings, Settings):
+        raise wrong_type("settings are those that make_settings gives", settings)
     try:
         model = ModelAnalysis(name, settings.analysis, data)
     except ModelError:
@@ -137,18 +148,21 @@ def _named(model: str | os.PathLike[str] | bytes | Serializable) -> tuple[str, b
     if isinstance(model, (str, os.PathLike)):
         return _file_named(model), None
     if not isinstance(model, bytes):
-        if not hasattr(model, "SerializeToString"):
-            raise TypeError(f"a model is a path, bytes or an onnx.ModelProto; given is {model!r}")
-        model = model.SerializeToString()
+        if isinstance(model, type) or not hasattr(model, "SerializeToString"):
+            raise wrong_type(MODELS, model)
+        serialized = model.SerializeToString()
+        if not isinstance(serialized, bytes):
+            raise wrong_type(f"{MODELS}, whose SerializeToString gives bytes", serialized)
+        model = serialized
     form = marked_format(model)
     return BYTES + (form.suffix if form else ""), model
 
 
 def _file_named(path: str | os.PathLike[str]) -> str:
     """The path, with the name of the array where it is a C file. Raises ModelError, TypeError."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"a model file is a path; given is {path!r}")
-    name = os.fspath(path)
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise wrong_type("a model file is a path", path)
     if not is_held(name):
         return name
     try:

@@ -64,6 +64,8 @@ def codes(key: Key, value: object) -> tuple[str, ...]:
 def _table(_key: Key, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise NotOfKindError(value)
+    for name in value:
+        _entry_text(name)
     return value
 
 

@@ -23,6 +23,7 @@ from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
 from onnxlint_cmsis.config.kinds import setting_of
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, file_of, format_of, is_image
+from onnxlint_cmsis.ground.errors import wrong_type
 from onnxlint_cmsis.runtimes.runtime import DIRECT, Runtime, runtime_for
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ class Configuration:
 def make_settings(path: str = "", /, **values: Unpack[SettingValues]) -> Settings:
     """Settings from keyword values as a file would give them (`targets=["cortex-m4"]`); no file is read.
 
-    They are for the model at `path`, whose format decides who runs it where no runtime is named. Raises ConfigError.
+    They are for the model at `path`, whose format decides who runs it where no runtime is named. Raises ConfigError,
+    and TypeError for a path that is no text.
     """
+    if not isinstance(path, str):
+        raise wrong_type("the path of a model is a text", path)
     return settings_of(path, {**values})
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from onnxlint_cmsis.ground.errors import wrong_type
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -161,7 +162,9 @@ SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "site-packages", "__pycache
 
 
 def is_model(name: str) -> bool:
-    """Tell whether a file is named like a model."""
+    """Tell whether a file is named like a model. Raises TypeError for a name that is no text."""
+    if not isinstance(name, str):
+        raise wrong_type("the name of a file is a text", name)
     return name.lower().endswith(SUFFIXES)
 
 
@@ -187,7 +190,12 @@ def array_in(path: str) -> str:
 
 
 def is_skipped(folder: str) -> bool:
-    """Whether a search does not enter a folder, given by its name: a hidden one, or one with other people's models."""
+    """Whether a search does not enter a folder, given by its name: a hidden one, or one with other people's models.
+
+    Raises TypeError for a name that is no text.
+    """
+    if not isinstance(folder, str):
+        raise wrong_type("the name of a folder is a text", folder)
     return folder.startswith(".") or folder in SKIPPED_FOLDERS
 
 

@@ -8,6 +8,13 @@ class UsageError(ValueError):
     """
 
 
+def wrong_type(allowed: str, value: object) -> TypeError:
+    """Say what an argument is and what was given: `a model file is a path; given is None`, cut where it is long."""
+    from reprlib import repr as shortened
+
+    return TypeError(f"{allowed}; given is {shortened(value)}")
+
+
 class NotAppliedError(Exception):
     """A plan cannot be applied to a model; the text is one clause that says what stands in the way."""
 
