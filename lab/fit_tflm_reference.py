@@ -70,8 +70,23 @@ def costs_of(rows: list[MeasuredTurns]) -> dict[str, Any]:
     }
 
 
+def same(rows: list[MeasuredTurns], costs: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether numbers say the same of all measured calls as others do, but for SAME."""
+    if costs.keys() != other.keys():
+        return False
+    apart = {name: [pair(cost)[end] - pair(other[name])[end] for end in (0, 1)] for name, cost in costs.items()}
+    return all(
+        abs(sum(times * apart[name][end] for name, times in turns.items() if name in apart)) <= SAME * measured[end]
+        for _, turns, measured in rows
+        for end in (0, 1)
+    )
+
+
 def main() -> None:
-    """Fit all kernels in all builds; one whose turns do not tell what it takes is left out on that core."""
+    """Fit all kernels in all builds; one whose turns do not tell what it takes is left out on that core.
+
+    A core whose numbers are those of another has its name in their place.
+    """
     by_kernel: dict[tuple[str, str], dict[str, list[MeasuredTurns]]] = defaultdict(lambda: defaultdict(list))
     for row in records():
         call = call_of(row)
@@ -84,16 +99,24 @@ def main() -> None:
     errors: dict[str, Any] = defaultdict(dict)
     for (kernel, core), builds in sorted(by_kernel.items()):
         costs: dict[str, dict[str, Any]] = {}
-        apart: dict[str, list[float]] = {}
         for options, rows in sorted(builds.items()):
             numbers = costs_of(rows)
-            if numbers == costs.get(options.removesuffix(SINGLE)):
-                continue
-            off = [error(turns, numbers, measured) for part, turns, measured in rows if part == "apart"]
-            costs[options] = numbers
+            if numbers != costs.get(options.removesuffix(SINGLE)):
+                costs[options] = numbers
+        alike = (
+            (other, of_other)
+            for other, of_other in kernels.get(kernel, {}).items()
+            if isinstance(of_other, dict)
+            and of_other.keys() == costs.keys()
+            and all(same(builds[options], costs[options], of_other[options]) for options in costs)
+        )
+        name, used = next(alike, ("", costs))
+        apart: dict[str, list[float]] = {}
+        for options, numbers in used.items():
+            off = [error(turns, numbers, measured) for part, turns, measured in builds[options] if part == "apart"]
             apart[f"{core}-{options}"] = [round(100 * percentile(off), 1), round(100 * max(off), 1)]
         if max(percent for percent, _ in apart.values()) <= LARGEST:
-            kernels[kernel][core] = costs
+            kernels[kernel][core] = name or costs
             errors[kernel] |= apart
     data = {"compiler": "gcc 12.2", "kernels": kernels, "apart_error_percent": errors}
     INSTRUCTIONS.write_text(json.dumps(data, separators=(",", ":"), sort_keys=True) + "\n")

@@ -27,7 +27,11 @@ from firmware_check.verdict import LayerVerdict
 FILE = Path(__file__).resolve().parent.parent / "tests" / "data" / "net_instructions.jsonl.gz"
 LEAST_LAYERS = 3
 """Layers of a net; a file with fewer holds single operators."""
-OPEN_SIZES = {"yunet_n_dynamic": {"input": (1, 3, 64, 64)}, "ppocrv4_det": {"x": (1, 3, 64, 64)}}
+OPEN_SIZES: dict[str, dict[str, tuple[int, ...]]] = {
+    "yunet_n_dynamic": {"input": (1, 3, 64, 64)},
+    "ppocrv4_det": {"x": (1, 3, 64, 64)},
+    "silero_vad_16k_op15": {"input": (1, 576), "state": (2, 1, 128)},
+}
 """Sizes of inputs that files leave open."""
 SECONDS = 900
 """For one run of QEMU."""

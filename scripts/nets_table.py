@@ -20,6 +20,9 @@ parentheses the layers that have no prediction.
 
 """
 
+NOT_RUN = {"deeploy_waveformer_1d.onnx": "ONNX Runtime does not have its operators of domain PACTOps"}
+"""Nets that were asked for and have no row."""
+
 Runs = dict[str, dict[str, list[Instructions]]]
 
 
@@ -70,7 +73,9 @@ def _ends(layers: list[Instructions]) -> str:
     judged = sum(not layer.unjudged for layer in layers)
     reasons = Counter(layer.unjudged.partition(" on cortex-")[0] for layer in layers if layer.unjudged)
     listed = "".join(f"* {count:,}: {reason}\n" for reason, count in reasons.most_common())
+    absent = "".join(f"* {Path(net).stem.replace('_', ' ')}: {reason}\n" for net, reason in NOT_RUN.items())
     return (
+        f"\nNot in the table:\n\n{absent}"
         f"\nOf {judged:,} runs of layers {disagreeing or 'none'} {'are' if disagreeing != 1 else 'is'} further off than"
         f" [documented](cost.md#how-far-are-they-off). Not judged:\n\n{listed}"
     )

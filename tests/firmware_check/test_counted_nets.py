@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 
 from firmware_check.boards import BOARDS
 from firmware_check.counted_nets import CountedLayer, read_layers, write_layers
+from firmware_check.errors import FirmwareError
 from firmware_check.instructions import AGREES, DISAGREES, NOT_JUDGED, LayerWork
-from nets_table import FILE, runs_of_nets
+from firmware_check.operators import refuse_unknown
+from nets_table import FILE, NOT_RUN, runs_of_nets
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from support.paths import SHARED
 
+MODELS = SHARED / "models"
 CPUS = {board.cpu for board in BOARDS}
 CONV = KernelCall(
     "convolve_s8", Dims(1, 8, 8, 3), Dims(4, 3, 3, 3), Dims(1, 8, 8, 4), Pair(1, 1), Pair(1, 1), bias=False
@@ -40,6 +45,13 @@ def test_every_layer_of_the_recorded_nets_keeps_within_the_documented_error() ->
     ]  # fmt: skip
     assert len(judged) > 3_000
     assert [(net, cpu, layer) for net, cpu, layer in judged if layer.verdict != AGREES] == []
+
+
+@pytest.mark.skipif(not MODELS.is_dir(), reason="the folder of third-party models is not there")
+def test_a_net_without_a_row_is_refused_for_the_reason_that_the_page_tells() -> None:
+    for name, reason in NOT_RUN.items():
+        with pytest.raises(FirmwareError, match=reason.rpartition(" ")[2]):
+            refuse_unknown(onnx.load(str(MODELS / name)))
 
 
 def test_the_sum_of_a_net_is_nearer_than_its_layers() -> None:

@@ -33,17 +33,20 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = Path(__file__).with_name("reference_instructions.json")
 """Operator with its types, CPU's build and compiler's build to the instructions of each turn: one number, or least and
-most."""
+most. A CPU's build that names another one has the same."""
 CORES = {
     "cortex-m0": "cortex-m0",
     "cortex-m0+": "cortex-m0",
     "cortex-m3": "scalar",
     "cortex-m4": "dsp",
     "cortex-m7": "cortex-m7",
+    "cortex-m23": "cortex-m23",
+    "cortex-m33": "cortex-m33",
+    "cortex-m35p": "cortex-m33",
     **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), "mve"),
 }
-"""CPU to the core of `INSTRUCTIONS` whose code it runs. No other core has these: of integers, a call on Cortex-M7
-takes up to 58 % less or 38 % more than on M4, and without its units for floats or MVE a core runs other code."""
+"""CPU to the core of `INSTRUCTIONS` whose code it runs. No other core has these: without its units for floats, DSP or
+MVE it runs other code."""
 BROADCASTS = ("ADD", "MUL")
 """Operators of which CMSIS-NN takes equal shapes of integers."""
 DATA: dict[str, tuple[int, ...]] = {
@@ -60,8 +63,10 @@ NUMBERS = {"MEAN": 1, "SUM": 1, "REDUCE_MAX": 1, "SPLIT": 0, "SPLIT_V": 2, "STRI
 
 @cache
 def instruction_table() -> dict[str, Any]:
-    """What `INSTRUCTIONS` holds."""
+    """What `INSTRUCTIONS` holds, with the numbers of another core where its name stands."""
     table: dict[str, Any] = json.loads(INSTRUCTIONS.read_text(encoding="utf-8"))
+    for cores in table["kernels"].values():
+        cores.update({core: cores[builds] for core, builds in cores.items() if isinstance(builds, str)})
     return table
 
 
