@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 
+INTO_WEIGHTS = (*LINEAR, "BatchNormalization")
+"""Operators behind a layer whose numbers go into its weights."""
 _EPSILON = 1e-5
 
 
@@ -67,15 +69,19 @@ def own_weights(graph: Graph, read: Read, node: Node, *, dense: bool) -> FoldedW
         return None
     if dense and not node.int("transB"):
         weights = weights.T
-    channels = weights.shape[0]
-    bias = np.zeros(channels)
-    if node.has(roles.bias):
-        stored = _bias(graph, read, node, roles.bias)
-        if stored is None or stored.size not in (1, channels):
-            return None
-        bias = np.broadcast_to(stored.reshape(-1), (channels,)) * node.number("beta", 1.0)
-    alpha = node.number("alpha", 1.0)
-    return FoldedWeights(weights if alpha == 1 else weights * alpha, bias)
+    bias, alpha = own_bias(graph, read, node, weights.shape[0]), node.number("alpha", 1.0)
+    return None if bias is None else FoldedWeights(weights if alpha == 1 else weights * alpha, bias)
+
+
+def own_bias(graph: Graph, read: Read, node: Node, channels: int) -> Numbers | None:
+    """Bias of an operator, zeros where it has none; None where it is not stored or not one for each channel."""
+    position = operator_of(node).roles.bias
+    if not node.has(position):
+        return np.zeros(channels)
+    stored = _bias(graph, read, node, position)
+    if stored is None or stored.size not in (1, channels):
+        return None
+    return np.broadcast_to(stored.reshape(-1), (channels,)) * node.number("beta", 1.0)
 
 
 def _stored_weights(graph: Graph, read: Read, node: Node, position: int) -> Numbers | None:
@@ -114,10 +120,10 @@ def taken_in(graph: Graph, read: Read, node: Node, tensor: str, layer: FoldedWei
     A node that computes nothing leaves all as it is.
     """
     name = canonical(node)
+    if name not in INTO_WEIGHTS:
+        return layer
     if name == "BatchNormalization":
         return _normalized(graph, read, node, layer)
-    if name not in LINEAR:
-        return layer
     other = next(operand for operand in node.inputs if operand != tensor)
     numbers = real_values(graph, read, other)
     if numbers is None or numbers.size not in (1, layer.bias.size):

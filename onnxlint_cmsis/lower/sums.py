@@ -109,12 +109,23 @@ def overflow_of(graph: Graph, record: LoweredLayer, read: Read, products: int) -
     terms = _terms(graph, record, products)
     if terms is None or record.weights is None or not terms.doubtful:
         return None
+    rows = stored_rows(graph, record, read)
+    if rows is None:
+        return None
+    zeros = np.resize(np.array(record.weights.zero_points, np.int64), len(rows))
+    return terms.worst_channel(rows.astype(np.int64) - zeros[:, None])
+
+
+def stored_rows(graph: Graph, record: LoweredLayer, read: Read) -> NDArray[Any] | None:
+    """Integer weights that lie in the file as the layer reads them, a row for each output channel; None for others."""
+    channels = record.call.output_dims.c if record.call else None
+    if not channels or not _shape(graph, record):
+        return None
     constant = weights_behind(graph, record.node.inputs[_weights_position(record)])
     values = read(constant.name) if constant else None
-    if values is None or values.dtype.kind not in "iu":
+    if values is None or values.dtype.kind not in "iu" or values.size % channels:
         return None
-    matrix = _rows_of_weights(record, values.astype(np.int64), len(terms.bias))
-    return terms.worst_channel(matrix - np.resize(np.array(record.weights.zero_points, np.int64), len(matrix))[:, None])
+    return _rows_of_weights(record, values, channels)
 
 
 def _terms(graph: Graph, record: LoweredLayer, products: int) -> SumTerms | None:

@@ -15,7 +15,7 @@ device will see, or quantize in 16 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 from numpy.typing import NDArray
@@ -28,10 +28,10 @@ from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
 from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.find_quantization import of_integers
-from onnxlint_cmsis.lower.folded_weights import FoldedWeights, folded
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.quantization import AffineQuantization
+from onnxlint_cmsis.lower.signed_sums import SignedSums, signed_sums, sums_of_integers
 from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, SIXTEEN_BITS, dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
@@ -62,8 +62,6 @@ RULE = Rule(
 
 FEW = 16
 """What uses less than one in so many of its integers has few."""
-_AT_ONCE = 2**14
-"""Weights that are multiplied at once, so that the products stay in the processor's cache."""
 JOINED = ("Add", "Sub", "Sum", "Concat")
 """Operators whose operands share the scale of the result."""
 
@@ -186,14 +184,14 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
         return
     result = record.output or of_stored(graph, next(iter(node.outputs), ""))
     source = next(iter(record.inputs), None) or of_stored(graph, node.inputs[first])
-    real = _real_layer(subject, record, source) if source and result and _per_tensor(source, result) else None
-    if real is None or source is None or result is None:
+    sums = _sums(subject, record, source) if source and result and _per_tensor(source, result) else None
+    if sums is None or source is None or result is None:
         return
     bounds = np.iinfo(source.elem_type)
-    inputs = [source.scale * (bound - (source.zero_points or (0,))[0]) for bound in (bounds.min, bounds.max)]
+    lowest, highest = (source.scale * (bound - (source.zero_points or (0,))[0]) for bound in (bounds.min, bounds.max))
     limits, zero = np.iinfo(result.elem_type), (result.zero_points or (0,))[0]
     with np.errstate(all="ignore"):  # scales of damaged files
-        low, high = (sums + real.bias for sums in _least_and_most(real.weights.reshape(real.bias.size, -1), inputs))
+        low, high = sums.least_and_most(lowest, highest)
         spans = (high - low) / result.scale
         low, high = np.floor(low / result.scale) + zero - 1, np.ceil(high / result.scale) + zero + 1
     if not (np.isfinite(low).all() and np.isfinite(high).all()) or spans.max(initial=0) <= 1:  # always one number
@@ -221,22 +219,6 @@ def _results(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     yield Statement(text, where, level=Level.NOTE, group="channels", remedy=remedy)
 
 
-def _least_and_most(weights: NDArray[Any], inputs: Sequence[float]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The least and the largest sum of products of each row, where every number goes in from one of two to the other.
-
-    Padding is 0, which every input can be.
-    """
-    import numpy as np
-
-    least, most = np.empty(len(weights)), np.empty(len(weights))
-    rows = max(1, _AT_ONCE // max(1, weights.shape[1]))
-    for at in range(0, len(weights), rows):
-        products = [weights[at : at + rows] * end for end in inputs]
-        np.minimum(*products).sum(axis=1, out=least[at : at + rows])
-        np.maximum(*products).sum(axis=1, out=most[at : at + rows])
-    return least, most
-
-
 def _per_tensor(*numbers: AffineQuantization) -> bool:
     """Tell whether each has one scale above 0 and a type of 8 or 16 bits."""
     return all(
@@ -248,8 +230,8 @@ def _per_tensor(*numbers: AffineQuantization) -> bool:
     )
 
 
-def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuantization) -> FoldedWeights | None:
-    """Weights, output channels first, and bias of a layer in real numbers; None where they are not known."""
+def _sums(subject: ModelSubject, record: LoweredLayer, source: AffineQuantization) -> SignedSums | None:
+    """Sums of a layer's weights, and its bias, in real numbers; None where they are not known."""
     import numpy as np
 
     graph, node, roles = subject.model.graph, record.node, operator_of(record.node).roles
@@ -257,20 +239,14 @@ def _real_layer(subject: ModelSubject, record: LoweredLayer, source: AffineQuant
     if record.layer is None or form is None or form.transposed or not record.weighted or not node.has(roles.second):
         return None  # a damaged file may have no weights
     if not graph.quantization:
-        layer = folded(graph, subject.model.read_allowed, record) if record.weights else None
-        sound = layer is not None and layer.weights.size and layer.weights.shape[0] == layer.bias.size
-        return layer if sound else None
+        return signed_sums(graph, subject.model.read_allowed, record) if record.weights else None
     numbers, stored = of_stored(graph, node.inputs[roles.second]), subject.model.read_allowed(node.inputs[roles.second])
     if numbers is None or not numbers.known or not _holds_integers(stored):
         return None
-    rows = np.moveaxis(stored.astype(np.float64), form.outputs(stored.ndim), 0)
-    rows = rows.reshape(rows.shape[0], -1)
-    scales, zeros = (np.array(values or (0,), np.float64) for values in (numbers.scales, numbers.zero_points))
-    if any(array.size not in (1, rows.shape[0]) for array in (scales, zeros)):
-        return None
+    rows = np.moveaxis(stored, form.outputs(stored.ndim), 0).reshape(stored.shape[form.outputs(stored.ndim)], -1)
     bias = subject.model.read_allowed(node.inputs[roles.bias]) if node.has(roles.bias) else np.zeros(1)
-    if bias is None or bias.size not in (1, rows.shape[0]):
+    if bias is None or bias.size not in (1, len(rows)) or len(numbers.scales or ()) not in (1, len(rows)):
         return None
     with np.errstate(all="ignore"):  # scales of damaged files
-        whole = np.broadcast_to(bias.reshape(-1).astype(np.float64) * source.scale * scales, (rows.shape[0],))
-        return FoldedWeights((rows - zeros[:, None]) * scales[:, None], whole)
+        units = source.scale * np.array(numbers.scales, np.float64)
+        return sums_of_integers(rows, numbers, np.broadcast_to(bias.reshape(-1) * units, (len(rows),)))
