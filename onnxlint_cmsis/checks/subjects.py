@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route, wrapper_of
 from onnxlint_cmsis.ground.findings import Resize, Statement
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.ground.types import KernelCall, Source, Target
 from onnxlint_cmsis.lower.decision import Decision
 from onnxlint_cmsis.lower.layer import Layer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cmsis_nn.families import FAMILIES, INTEGER, LEGACY
@@ -29,6 +29,7 @@ from onnxlint_cmsis.config.keys import (
 )
 from onnxlint_cmsis.config.path_patterns import Glob
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Level, MemoryRoom, Target
 from onnxlint_cmsis.runtimes.runtime import AUTO, Runtime
 from onnxlint_cmsis.timing.memories import UNKNOWN

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.ground.types import Freedom, Level, Source
 from onnxlint_cmsis.ground.words import RETRAIN
 

@@ -20,18 +20,21 @@ else:
     def _constructor_code(fields: int) -> CodeType:
         """Compile a constructor of so many fields: only their names differ from class to class."""
         names = ", ".join(f"_{position}" for position in range(fields))
-        return eval(f"lambda _cls, {names}: _new(_cls, ({names},))").__code__
+        return eval(f"lambda _self, {names}: _make(_self, ({names},))").__code__
+
+    def constructor(name, fields, defaults, make):
+        """A function of so many fields, some with defaults: it gives its first argument and a tuple to `make`."""
+        code = _constructor_code(len(fields)).replace(co_varnames=("_self", *fields))
+        return FunctionType(code, {"_make": make}, name, defaults)
 
     class _Record(tuple):
         __slots__ = ()
 
         def __new__(cls, *args, **fields):
             # for the first value alone: the class then has a constructor as collections.namedtuple makes it
-            code = _constructor_code(len(cls._fields)).replace(co_varnames=("_cls", *cls._fields))
-            defaults = tuple(cls._field_defaults.values())
-            constructor = FunctionType(code, {"_new": tuple.__new__}, "__new__", defaults)
-            cls.__new__ = constructor
-            return constructor(cls, *args, **fields)
+            new = constructor("__new__", cls._fields, tuple(cls._field_defaults.values()), tuple.__new__)
+            cls.__new__ = new
+            return new(cls, *args, **fields)
 
         @classmethod
         def _make(cls, values):

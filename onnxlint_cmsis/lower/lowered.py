@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.epilogue import Epilogue

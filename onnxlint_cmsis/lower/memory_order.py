@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, replace
 from math import prod
 from typing import Any, ClassVar, Protocol, TypeVar
+
+from onnxlint_cmsis.ground.records import dataclass
 
 Places = list[tuple[int, int]]
 """For each loop from the outermost, how often it runs and how many elements it goes on in the source."""

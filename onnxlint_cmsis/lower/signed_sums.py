@@ -1,7 +1,7 @@
 """How far a layer's sums can reach: its positive and its negative weights, added for each output channel.
 
-Weights that lie in the file as integers are added as integers. Real numbers of all of them, three times the memory of
-the model, are made only where something behind the layer goes into the weights.
+Weights that lie in the file as integers are added as integers. Real numbers of all of them, in eight times the memory,
+are made only where something behind the layer goes into the weights.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def sums_of_integers(rows: NDArray[Any], numbers: AffineQuantization, bias: Numb
     scales, zeros = (np.array(values or (0,), np.float64) for values in (numbers.scales, numbers.zero_points))
     if any(array.size not in (1, len(rows)) for array in (scales, zeros)):
         return None
-    steps = rows - zeros[:, None] if zeros.any() else rows.astype(np.int32 if rows.shape[1] < LONG else np.int64)
-    positive, negative = _added(steps)
+    fits = rows.itemsize <= 2 and rows.shape[1] < LONG and not zeros.any()
+    positive, negative = _added(rows.astype(np.int32) if fits else rows - zeros[:, None])
     return SignedSums(positive * scales, negative * scales, bias)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.model.intervals import Fault, Interval, either, interval_of, within
 from onnxlint_cmsis.operators.curve_functions import Real, fast_gelu, leaky_relu, plain, sigmoid, sigmoid_gate
 from onnxlint_cmsis.operators.views import ValueView, real_attribute
