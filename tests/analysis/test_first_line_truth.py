@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -41,11 +41,27 @@ AGREED_TRAPS = {"c_wzp5.tflite", "x_max_unequal.tflite"}
 
 
 @cache
-def word(path: str, **settings: str) -> str:
-    """The word for the only target; with its condition where it holds for builds with checks alone."""
-    given: dict[str, Any] = {**settings, "targets": [settings["targets"]]}
-    (verdict,) = lint(paths.SHARED / path, **given).verdicts
-    return f"{verdict.word} {CHECKS}" if verdict.condition == CHECKS else verdict.word
+def words(path: str, *targets: str, **settings: str) -> tuple[str, ...]:
+    """The word for each target; with its condition where it holds for builds with checks alone."""
+    given: dict[str, Any] = {**settings, "targets": targets, "size_checks_limit": 0}
+    verdicts = lint(paths.SHARED / path, **given).verdicts
+    return tuple(f"{verdict.word} {CHECKS}" if verdict.condition == CHECKS else verdict.word for verdict in verdicts)
+
+
+Build = tuple[str, dict[str, str]]
+"""A file, and settings but for the target."""
+
+
+def with_words(rows: Sequence[dict[str, Any]], build: Callable[[dict[str, Any]], Build]) -> Iterator[tuple[Any, str]]:
+    """Every row with the word for its file and target. What rows of other targets ask of the file is asked with it."""
+    builds = [(path, *settings.items()) for path, settings in map(build, rows)]
+    targets: dict[Any, list[str]] = {}
+    for row, asked in zip(rows, builds, strict=True):
+        if row["cpu"] not in targets.setdefault(asked, []):
+            targets[asked].append(row["cpu"])
+    for row, asked in zip(rows, builds, strict=True):
+        path, *settings = asked
+        yield row, words(path, *targets[asked], **dict(settings))[targets[asked].index(row["cpu"])]
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -57,21 +73,17 @@ def folder_of(name: str) -> str:
     return "models/tflite" if (paths.SHARED / "models" / "tflite" / name).exists() else "cases/tflite"
 
 
-def firmware_rows() -> Iterator[tuple[dict[str, Any], str]]:
-    """Every row, and the word for the same build."""
-    for row in (*rows("models"), *rows("synthetic")):
-        settings = {"targets": row["cpu"], "compiler": "gcc@12.2", "cmsis_nn_build": row["optimized_for"]}
-        if row["kernels"] != "cmsis_nn":
-            settings["cmsis_nn_build"] = "NONE"
-        if row["cmsis_nn"] == "v7.0.0":
-            settings["release"] = "7.0.0"
-        yield row, word(f"{folder_of(row['model'])}/{row['model']}", **settings)
+def firmware(row: dict[str, Any]) -> Build:
+    """What a row was measured with."""
+    own = row["optimized_for"] if row["kernels"] == "cmsis_nn" else "NONE"
+    release = {"release": "7.0.0"} if row["cmsis_nn"] == "v7.0.0" else {}
+    return f"{folder_of(row['model'])}/{row['model']}", {"compiler": "gcc@12.2", "cmsis_nn_build": own, **release}
 
 
 @needs_shared
 def test_firmware_of_tensorflow_lite_micro() -> None:
     seen = dict.fromkeys(("stops", "wrong", "right", "other build", "own operator", "reference"), 0)
-    for row, said in firmware_rows():
+    for row, said in with_words((*rows("models"), *rows("synthetic")), firmware):
         where = row["model"], row["cpu"], row["build"], row["optimized_for"], said
         wrong = row["status"] == "ok" and not row.get("equals_reference_kernels", True)
         if "CUSTOM" in row["message"]:  # the firmware registers none, an application may
@@ -104,7 +116,7 @@ def test_files_of_a_stock_converter(build: str) -> None:
     refused_too = 0
     lines = (TYPES / "truth.jsonl").read_text(encoding="utf-8").splitlines()
     for row in map(json.loads, lines):
-        said = word(f"cases/tflite_types/{row['file']}", targets="cortex-m4", cmsis_nn_build=build)
+        (said,) = words(f"cases/tflite_types/{row['file']}", "cortex-m4", cmsis_nn_build=build)
         if row["tflm"] != "runs":
             assert said.startswith(STOPS), row
         elif said.startswith(STOPS):
@@ -117,9 +129,12 @@ def test_files_of_a_stock_converter(build: str) -> None:
 @needs_shared
 def test_functions_under_qemu() -> None:
     seen = dict.fromkeys(("stops", "wrong", "right"), 0)
-    for row in map(json.loads, (DEVICE / "truth.jsonl").read_text(encoding="utf-8").splitlines()):
-        path = f"cases/device/models/{row['model']}"
-        said = word(path, targets=row["cpu"], release=row["release"], compiler="gcc@12.2")
+    lines = (DEVICE / "truth.jsonl").read_text(encoding="utf-8").splitlines()
+
+    def alone(row: dict[str, Any]) -> Build:
+        return f"cases/device/models/{row['model']}", {"release": row["release"], "compiler": "gcc@12.2"}
+
+    for row, said in with_words([*map(json.loads, lines)], alone):
         what = "stops" if row["status"] else "wrong" if row["wrong"] or row["overrun"] else "right"
         assert said in {"stops": (STOPS,), "wrong": (WRONG,), "right": RIGHT}[what], (row, said)
         seen[what] += 1
