@@ -20,7 +20,7 @@ def references(section: Section, functions: Collection[int]) -> Iterator[tuple[i
     """Address in a section that refers to one of some functions, and the address of the function."""
     yield from _words(section, functions)
     if section.executable:
-        yield from ((place, target) for place, target in _instructions(section) if target in functions)
+        yield from ((address, target) for address, target in _instructions(section) if target in functions)
 
 
 def _words(section: Section, functions: Collection[int]) -> Iterator[tuple[int, int]]:
