@@ -23,7 +23,8 @@ import numpy as np
 
 TRIED: tuple[tuple[str, str], ...] = (
     (r"^Nothing", "nothing to do"),
-    (r"or leave it to reference code", "done or left"),
+    (r"or leave it to reference code|one inside a layer of Keras stays", "done or left"),
+    (r"with LeakyRelu, which reference code computes|convert an LSTM from Keras", "done"),
     (r"--fix (does|repairs) it", "done by --fix"),
     (r"--unsafe-fixes does it where", "tried by --fix"),
     (r"--fix on the float model|--fix of the float model|quant_pre_process", "done"),
