@@ -16,12 +16,13 @@ HEAD = """
 `lab/measure_nets.py` ran nets with CMSIS-NN 7.0.0 and gcc 12.2 on all boards of the firmware check, and this page holds
 what it counted in each layer against today's predictions. A cell has by how much a net is off its prediction, or
 outside of its range; the same of its worst layer, beside 500 instructions (1,000 on Cortex-M0 and M23); and in
-parentheses the layers that have no prediction.
+parentheses the layers that have no prediction. Two layers of super resolution need more RAM than the boards of
+Cortex-M23, M33 and M55 have, and on M0 the check ends them as too long.
 
 """
 
 NOT_RUN = {"deeploy_waveformer_1d.onnx": "ONNX Runtime does not have its operators of domain PACTOps"}
-"""Nets that were asked for and have no row."""
+"""Nets that were asked for and have no row, with the end of what the check says of them."""
 
 Runs = dict[str, dict[str, list[Instructions]]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 import onnx
@@ -17,6 +18,8 @@ from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.paths import SHARED
 
 MODELS = SHARED / "models"
+TOO_LARGE = {"super_resolution_op10.onnx": {"cortex-m23", "cortex-m33", "cortex-m55"}}
+"""Nets of which a layer needs more RAM than boards have."""
 CPUS = {board.cpu for board in BOARDS}
 CONV = KernelCall(
     "convolve_s8", Dims(1, 8, 8, 3), Dims(4, 3, 3, 3), Dims(1, 8, 8, 4), Pair(1, 1), Pair(1, 1), bias=False
@@ -47,11 +50,23 @@ def test_every_layer_of_the_recorded_nets_keeps_within_the_documented_error() ->
     assert [(net, cpu, layer) for net, cpu, layer in judged if layer.verdict != AGREES] == []
 
 
+def elements(dims: Dims) -> int:
+    return prod(size or 1 for size in dims)
+
+
 @pytest.mark.skipif(not MODELS.is_dir(), reason="the folder of third-party models is not there")
 def test_a_net_without_a_row_is_refused_for_the_reason_that_the_page_tells() -> None:
     for name, reason in NOT_RUN.items():
         with pytest.raises(FirmwareError, match=reason.rpartition(" ")[2]):
             refuse_unknown(onnx.load(str(MODELS / name)))
+
+
+def test_a_net_did_not_run_on_boards_that_have_no_room_for_one_of_its_layers() -> None:
+    for name, cpus in TOO_LARGE.items():
+        calls = [layer.work.call for layer in read_layers(FILE) if layer.net == name]
+        needed = max(elements(call.input_dims) + elements(call.output_dims) for call in calls if call)
+        assert {board.cpu for board in BOARDS if board.ram.size < needed} == cpus
+        assert cpus.isdisjoint(runs_of_nets()[name])
 
 
 def test_the_sum_of_a_net_is_nearer_than_its_layers() -> None:
