@@ -202,7 +202,7 @@ def _normalized(step: Step, sources: Sequence[Elements], numbers: FloatNumbers) 
     return rows * operands.weights + operands.bias, 4 * numbers.unit * (np.abs(rows * operands.weights) + spread)
 
 
-def _joined(step: Step, sources: Sequence[Elements], _numbers: FloatNumbers) -> Computed:
+def _concatenation(step: Step, sources: Sequence[Elements], _numbers: FloatNumbers) -> Computed:
     outer = cast(int, step.numbers["outer"])
     return np.concatenate([source.reshape(outer, -1) for source in sources], axis=1), np.zeros(1)
 
@@ -233,7 +233,7 @@ _COMPUTED: Mapping[str, Arithmetic] = {
     Function.SOFTMAX: _softmax,
     Function.ACTIVATION: _activation,
     Function.BATCH_NORM: _normalized,
-    Function.CONCATENATION: _joined,
+    Function.CONCATENATION: _concatenation,
     Function.PAD: _padded,
     Function.TRANSPOSE: _transposed,
 }

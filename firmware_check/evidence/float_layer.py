@@ -41,7 +41,7 @@ def float_step(label: str, call: KernelCall, kind: str, data: Data, seed: int = 
     function = wrapper_of(call.entry).function
     limits = (-numbers.largest, numbers.largest)
     step = Step(
-        label, stem, stem, values, output, call, function, arrays, {"limits": limits, **_numbers(stem, call)},
+        label, stem, stem, values, output, call, function, arrays, {"limits": limits, **_macro_numbers(stem, call)},
         operands=operands,
     )  # fmt: skip
     exact = float_output(step, sources) if _is_computed(stem, call) else None
@@ -159,7 +159,7 @@ def _followed(weights: Array) -> Array:
     return Array(weights.name, weights.c_type, np.append(weights.values, np.full(_BEHIND, _FAR)))
 
 
-def _numbers(stem: str, call: KernelCall) -> dict[str, object]:
+def _macro_numbers(stem: str, call: KernelCall) -> dict[str, object]:
     """Numbers of the template's macro."""
     if stem == "softmax":
         return {"rows": call.input_dims.n, "row": call.input_dims.c}

@@ -25,7 +25,7 @@ WITHOUT_WEIGHTS = ("relu", "max_pool", "avgpool")
 def legacy_step(label: str, call: KernelCall, target: Target, seed: int = 1) -> CallStep:
     """The layer of a call with random numbers from a seed; the route on the target names the function."""
     stem, _, kind = _typed(call.entry)
-    return step_with(label, call, target, _numbers(call, stem, kind, np.random.default_rng(seed)))
+    return step_with(label, call, target, _q_numbers(call, stem, kind, np.random.default_rng(seed)))
 
 
 def step_with(label: str, call: KernelCall, target: Target, numbers: QNumbers) -> CallStep:
@@ -62,7 +62,7 @@ def _typed(entry: str) -> tuple[str, str, str]:
     return entry.rpartition("_")
 
 
-def _numbers(call: KernelCall, stem: str, kind: str, generator: np.random.Generator) -> QNumbers:
+def _q_numbers(call: KernelCall, stem: str, kind: str, generator: np.random.Generator) -> QNumbers:
     bits = 8 if kind == "q7" else 16
     type_, wide = (np.int8, 127) if bits == 8 else (np.int16, 32767)
     source = generator.integers(-wide - 1, wide + 1, tuple(size or 0 for size in call.input_dims)).astype(type_)

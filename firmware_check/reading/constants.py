@@ -33,12 +33,12 @@ def refuse_out_of_range(step: Step) -> None:
         ):
             worst = max(array.values.reshape(-1), key=abs)
             raise Unsupported(f"its {array.name} has {int(worst)}, which {array.c_type} does not hold")
-    for name, number in _numbers("", step.numbers):
+    for name, number in _whole_numbers("", step.numbers):
         if not -_INT32 <= number < _INT32:
             raise Unsupported(f"its scales give {name} {number}, which int32_t does not hold")
 
 
-def _numbers(name: str, value: object) -> Iterator[tuple[str, int]]:
+def _whole_numbers(name: str, value: object) -> Iterator[tuple[str, int]]:
     """Every whole number of a layer, under the name nearest to it."""
     if isinstance(value, (bool, float, str)):
         return
@@ -46,13 +46,13 @@ def _numbers(name: str, value: object) -> Iterator[tuple[str, int]]:
         yield name, int(value)
     elif isinstance(value, dict):
         for key, number in value.items():
-            yield from _numbers(str(key), number)
+            yield from _whole_numbers(str(key), number)
     elif hasattr(value, "_asdict"):
         for key, number in value._asdict().items():
-            yield from _numbers(f"{name} {key}" if key in ("value", "shift") else key, number)
+            yield from _whole_numbers(f"{name} {key}" if key in ("value", "shift") else key, number)
     elif isinstance(value, (tuple, list)):
         for number in value:
-            yield from _numbers(name, number)
+            yield from _whole_numbers(name, number)
 
 
 def with_zeros(step: Step) -> Step:

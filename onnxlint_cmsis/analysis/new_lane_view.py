@@ -135,10 +135,10 @@ class NewLaneView(ValueView):
             self._leaves[name] = tuple(leaf for axis in axes for leaf in leaves_of(axis))
         return [leaf for leaf in self._leaves[name] if not leaf.fixed]
 
-    def _numbers(self, node: Node, position: int) -> Sequence[float]:
+    def _small_values(self, node: Node, position: int) -> Sequence[float]:
         """All elements of a small constant; none where they are not known."""
         constant = self.graph.constants.get(node.inputs[position])
-        return _numbers(constant) if constant is not None and not constant.overridable else ()
+        return _small_values(constant) if constant is not None and not constant.overridable else ()
 
     def _old(self, node: Node, position: int) -> Interval:
         name = node.inputs[position]
@@ -167,14 +167,14 @@ def _of_numbers(numbers: Sequence[float]) -> Interval:
 
 def _serving(constant: Constant) -> Interval:
     """Elements that can serve as a scale or zero-point."""
-    numbers = _numbers(constant)
+    numbers = _small_values(constant)
     if "float" in constant.elem_type:
         numbers = [value for value in numbers if isfinite(value) and value > 0]
     fallback = between(0.0, np.inf) if "float" in constant.elem_type else range_of(constant.elem_type)
     return _of_numbers(numbers) if numbers else fallback
 
 
-def _numbers(constant: Constant) -> Sequence[float]:
+def _small_values(constant: Constant) -> Sequence[float]:
     """Numbers of a small constant; none where it is larger or cannot be read."""
     values = constant.values() if prod(constant.shape) <= MAX_READ else None
     return [float(value) for value in values or ()]

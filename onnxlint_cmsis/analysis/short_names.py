@@ -36,7 +36,7 @@ def short_names(layers: Sequence[str], others: Iterable[str] = (), modules: Mapp
         dotted = {name: _dotted(name) for name in group}
         inner = {module.rpartition(".")[0] for module, _ in dotted.values()}
         wanted = {
-            name: modules.get(name) or _joined(*dotted[name], inner) or owned.get(name, "") or endings.get(name, "")
+            name: modules.get(name) or _path_of(*dotted[name], inner) or owned.get(name, "") or endings.get(name, "")
             for name in group
         }
         used = Counter(wanted.values())
@@ -80,7 +80,7 @@ def _cuts(text: str, width: int) -> Iterator[str]:
         yield f"{text[: max(width - len(tag), 0)]}{tag}"
 
 
-def _joined(module: str, operator: str, inner: set[str]) -> str:
+def _path_of(module: str, operator: str, inner: set[str]) -> str:
     """`encoder.0.conv`; with the operator where the module holds further modules, or the operator a number."""
     if module and module not in inner and re.fullmatch(_TITLE, operator):
         return module

@@ -39,7 +39,7 @@ class HazardCheck(NamedTuple):
 def _statement(subject: Subject, hazard: Hazard) -> Statement:
     # No size helps where a compiler makes the hazard: another compiler does.
     repair = None if hazard.compiler else next(repairs(subject), None)
-    numbers = _numbers(subject, hazard)
+    numbers = _deciding_sizes(subject, hazard)
     near = () if hazard.compiler else tuple(works(subject, hazard))
     exact = pad_in_front(subject) if about_padding(hazard) else ""
     if exact and all(other.retrain for other in near):  # nothing has to be trained again
@@ -129,7 +129,7 @@ def facts(hazard: Hazard, release: str) -> dict[str, str | int | float | bool]:
     return {"hazard": hazard.id, "why": hazard.what, "known": evidence(hazard, release)}
 
 
-def _numbers(subject: Subject, hazard: Hazard) -> str:
+def _deciding_sizes(subject: Subject, hazard: Hazard) -> str:
     """What the layer has and what is allowed, with the tensors whose sizes these are; empty where none decides."""
     values = subject.route.seen if hazard.kernels else subject.layer.call.variables()
     text = hazard.numbers(values)

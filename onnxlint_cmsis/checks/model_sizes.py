@@ -39,7 +39,7 @@ def _words(call: KernelCall, names: Collection[str]) -> Iterator[str]:
         yield f"{_shape_words_shown(filters.h)}x{_shape_words_shown(filters.w)} kernel"
     yield _pair("stride", call.stride) if {"stride.h", "stride.w"} & set(names) else ""
     yield _pair("dilation", call.dilation) if {"dilation.h", "dilation.w"} & set(names) else ""
-    yield _channels(call, names)
+    yield _channel_words(call, names)
     if "output_dims.c" in names:
         yield f"{_shape_words_shown(result.c)} output channels"
     if {"input_dims.h", "input_dims.w"} & set(names):
@@ -50,7 +50,7 @@ def _words(call: KernelCall, names: Collection[str]) -> Iterator[str]:
         yield "no bias"
 
 
-def _channels(call: KernelCall, names: Collection[str]) -> str:
+def _channel_words(call: KernelCall, names: Collection[str]) -> str:
     inputs, filtered = call.input_dims.c, call.filter_dims.c
     if set(names) >= GROUPS and inputs and filtered and inputs != filtered:
         return f"{inputs} input channels in {inputs // filtered} groups"

@@ -79,7 +79,7 @@ def merged(findings: list[Finding], order: Mapping[int, int] | None = None) -> l
     for finding in findings:
         key = (finding.selector, finding.location, finding.level, finding.text, finding.resize, finding.wanted)
         groups.setdefault(key, []).append(finding)
-    joined = [_joined(group) for group in groups.values()]
+    joined = [_one_finding(group) for group in groups.values()]
 
     def rank(finding: Finding) -> int:
         offset = finding.location.offset
@@ -88,7 +88,7 @@ def merged(findings: list[Finding], order: Mapping[int, int] | None = None) -> l
     return sorted(joined, key=lambda finding: (rank(finding), finding.selector))
 
 
-def _joined(group: list[Finding]) -> Finding:
+def _one_finding(group: list[Finding]) -> Finding:
     """One finding of several that say the same of different targets."""
     targets = tuple(dict.fromkeys(label for finding in group for label in finding.targets))
     sources = tuple(dict.fromkeys(source for finding in group for source in finding.sources))

@@ -118,7 +118,7 @@ class Condition(NamedTuple):
             return ", ".join(f"{name} is {shown(values.get(name))}" for name in sorted(self.names()))
         left, right = self.terms
         if left.op == "%" and left.parts[0].op != "var":
-            return f"{_numbers(left.parts[0], values)}, remainder {shown(left.evaluate(values))}"
+            return f"{_with_value(left.parts[0], values)}, remainder {shown(left.evaluate(values))}"
         if left.op == "%":
             return f"{left.parts[0].explain()} is {shown(left.parts[0].evaluate(values))}"
         sides = [side for side in (left, right) if side.op != "int"]
@@ -152,7 +152,7 @@ def _below_any_size(condition: Condition, left: int | None, right: int | None) -
     return compared(condition.op, known, 1) if right is None else compared(condition.op, 1, known)
 
 
-def _numbers(value: Term, values: Values) -> str:
+def _with_value(value: Term, values: Values) -> str:
     known = {name: term(number) for name in value.names() if (number := values.get(name)) is not None}
     return f"{value.substitute(known).explain()} = {shown(value.evaluate(values))}"
 
@@ -187,7 +187,7 @@ def at_least(left: Term | int, right: Term | int) -> Condition:
     return Condition(">=", (term(left), term(right)))
 
 
-def _joined(op: str, parts: tuple[Condition, ...]) -> Condition:
+def _flattened(op: str, parts: tuple[Condition, ...]) -> Condition:
     flat: list[Condition] = []
     for part in parts:
         flat.extend(part.parts if part.op == op else (part,))
@@ -196,12 +196,12 @@ def _joined(op: str, parts: tuple[Condition, ...]) -> Condition:
 
 def all_of(*parts: Condition) -> Condition:
     """All of them; nested conjunctions are flattened, none at all is TRUE."""
-    return _joined("all", parts)
+    return _flattened("all", parts)
 
 
 def any_of(*parts: Condition) -> Condition:
     """Any of them; nested disjunctions are flattened, none at all is FALSE."""
-    return _joined("any", parts)
+    return _flattened("any", parts)
 
 
 def not_(condition: Condition) -> Condition:

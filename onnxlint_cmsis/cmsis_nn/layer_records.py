@@ -128,7 +128,7 @@ def call_of(record: Mapping[str, object]) -> KernelCall:
     )
 
 
-def _joined(given: Dims, size: Mapping[str, int]) -> KernelCall:
+def _join_of(given: Dims, size: Mapping[str, int]) -> KernelCall:
     if size["out_c"] <= size["in_c"]:
         raise ValueError(f"field 'out_c' is {size['out_c']}; allowed: more than in_c, {size['in_c']}")
     runs = size["in_c"], size["out_c"] - size["in_c"]
@@ -152,7 +152,7 @@ def _transpose(given: Dims, size: Mapping[str, int]) -> KernelCall:
     return KernelCall(COST_KINDS["transpose"], Dims(*axes, *given[:rank]), _NO_DIMS, result, permutation=order)
 
 
-_OWN_DIMS = {"transpose": _transpose, "concatenation": _joined, "batch_matmul": _products}
+_OWN_DIMS = {"transpose": _transpose, "concatenation": _join_of, "batch_matmul": _products}
 """Kinds whose dims tell something else, and how their calls are made."""
 
 

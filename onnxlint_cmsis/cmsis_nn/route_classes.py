@@ -59,7 +59,7 @@ def route_classes(calls: KernelCall, targets: Sequence[Target], *, large: bool =
     truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
     for condition in chain(*asked):
         if id(condition) not in truths:
-            left, right = (_numbers(side, known, applied) for side in condition.terms)
+            left, right = (_evaluated(side, known, applied) for side in condition.terms)
             truth: NDArray[np.bool_] = COMPARED[condition.op](left, right)
             truths[id(condition)] = truth if truth.any() and not truth.all() else None
     return tuple(_numbered([truths[id(condition)] for condition in row], length) for row in asked)
@@ -122,14 +122,14 @@ def _parts(condition: Condition) -> Iterator[Condition]:
         yield from _parts(part)
 
 
-def _numbers(value: Term, known: Mapping[str, Numbers], applied: Mapping[str, Applied]) -> Numbers:
+def _evaluated(value: Term, known: Mapping[str, Numbers], applied: Mapping[str, Applied]) -> Numbers:
     """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value."""
     if value.op == "var":
         return known[value.name]
     if value.op == "int":
         return np.array(value.value, dtype=np.int64)
-    left = _numbers(value.parts[0], known, applied)
-    return left if value.op == "name" else applied[value.op](left, _numbers(value.parts[1], known, applied))
+    left = _evaluated(value.parts[0], known, applied)
+    return left if value.op == "name" else applied[value.op](left, _evaluated(value.parts[1], known, applied))
 
 
 def _quotient(left: Numbers, right: Numbers) -> Numbers:

@@ -132,8 +132,8 @@ def resolve_layers(layers: tuple[SettingsLayer, ...], form: Format = ONNX) -> Se
             origin = layer.origin_of(name)
             checked = _checked(KEY_BY_NAME[name], given, origin, layer.root)
             joined = KEY_BY_NAME[name].extends and origins[name] != "default"
-            value[name] = _joined(value[name], checked) if joined else checked
-            raw[name] = _joined(raw[name], given) if joined else given
+            value[name] = _overlaid(value[name], checked) if joined else checked
+            raw[name] = _overlaid(raw[name], given) if joined else given
             origins[name] = f"{origins[name]}, {origin}" if joined else origin
     try:
         runtime = runtime_for(value["runtime"], form)
@@ -194,7 +194,7 @@ def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str,
         raise ConfigError(f"{_key_at(origins['release'], KEY_BY_NAME['release'])}: {error}") from None
 
 
-def _joined(old: Any, new: Any) -> Any:
+def _overlaid(old: Any, new: Any) -> Any:
     """Two tables or two lists as one; the newer wins."""
     return old | new if isinstance(old, dict) else old + new
 

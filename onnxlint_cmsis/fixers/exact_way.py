@@ -47,10 +47,10 @@ def _with_ways(fit: DeviceFit, reached: DeviceFit, fixed: Fixed, registers: tupl
         planned = ["a memory plan"] if result.memory else []
         ways = [*sizes, *(least.ways if least else (*result.added, *planned))]
         if size < fit.ram.bytes and ways:
-            fit = fit._replace(ram=fit.ram._replace(exact=ExactWay(size, _joined(ways), change, registers)))
+            fit = fit._replace(ram=fit.ram._replace(exact=ExactWay(size, _as_sentence(ways), change, registers)))
     ways = [*sizes, *result.added]
     if reached.flash.bytes < fit.flash.bytes and ways:
-        way = ExactWay(reached.flash.bytes, _joined(ways), change, registers)
+        way = ExactWay(reached.flash.bytes, _as_sentence(ways), change, registers)
         fit = fit._replace(flash=fit.flash._replace(exact=way))
     return fit
 
@@ -65,6 +65,6 @@ def _sizes(result: FixResult) -> Iterator[str]:
         yield f"{len(result.rewrites)} {'layer' if len(result.rewrites) == 1 else 'layers'} rewritten"
 
 
-def _joined(clauses: Sequence[str]) -> str:
+def _as_sentence(clauses: Sequence[str]) -> str:
     *front, last = clauses
     return f"{', '.join(front)} and {last}" if front else last

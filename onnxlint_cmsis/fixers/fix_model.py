@@ -83,7 +83,7 @@ def _fixed(start: Snapshot) -> Fixed:
     elif not before and fix.end is fix.start:
         return unchanged(fix, why_nothing(fix, left, wished), left)
     exact = fix.proof if fix.end is not fix.start else None
-    fix = fix._replace(rewrites=(*before, *fix.rewrites), proof=_joined(_joined(typed.proof, signed.proof), exact))
+    fix = fix._replace(rewrites=(*before, *fix.rewrites), proof=_both(_both(typed.proof, signed.proof), exact))
     exact_alone, end = not before, fix.end
     fix = until_settled(fix._replace(start=start), partial(_with_types, start=start))
     if not (exact_alone and fix.end is end):
@@ -108,11 +108,11 @@ def _with_types(fix: Attempt, start: Snapshot) -> Attempt:
         added={**fix.added, **again.added} if done else fix.added,
         rewrites=(*fix.rewrites, *typed.layers, *(again.rewrites if done else ())),
         unrewritten={**fix.unrewritten, **typed.left, **again.unrewritten},
-        proof=_joined(_joined(typed.proof, fix.proof), again.proof if done else None),
+        proof=_both(_both(typed.proof, fix.proof), again.proof if done else None),
     )
 
 
-def _joined(typed: Proof | None, rest: Proof | None) -> Proof | None:
+def _both(typed: Proof | None, rest: Proof | None) -> Proof | None:
     """One proof of two: of the repairs that change types, and of everything done after them."""
     if typed is None or rest is None:
         return rest or typed

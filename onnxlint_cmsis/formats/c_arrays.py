@@ -60,7 +60,7 @@ class ModelArray(NamedTuple):
         return self.data
 
 
-def _numbers(*values: int) -> bytes:
+def _byte_pattern(*values: int) -> bytes:
     """Regular expression of bytes that follow each other in an array."""
     return rb"\s*,\s*".join(rb"(?:0x0*%x|%d)[uU]?" % (value, value) for value in values)
 
@@ -68,13 +68,13 @@ def _numbers(*values: int) -> bytes:
 _ONNX_HEAD = rb"(?:0x)?0?8[uU]?\s*,\s*(?:0x0*[3-9a-f]|0*(?:[3-9]|1[0-5]))[uU]?\s*,\s*(?:0x12|18|0x3a|58)\b"
 """An IR version from 3 to 15, then the producer's name or the graph, as exporters begin a file."""
 _HEADS = {
-    row.suffix: re.compile(rb"(?:[^,]{1,12},){4}\s*" + _numbers(*row.mark) + rb"\b", re.IGNORECASE)
+    row.suffix: re.compile(rb"(?:[^,]{1,12},){4}\s*" + _byte_pattern(*row.mark) + rb"\b", re.IGNORECASE)
     for row in FORMATS
     if row.mark
 } | {ONNX.suffix: re.compile(rb"\s*" + _ONNX_HEAD, re.IGNORECASE)}
 """How an array of each format begins, behind its brace."""
 _SIGN = re.compile(
-    b"|".join([*(_numbers(*row.mark) for row in FORMATS if row.mark), rb"\{\s*" + _ONNX_HEAD]), re.IGNORECASE
+    b"|".join([*(_byte_pattern(*row.mark) for row in FORMATS if row.mark), rb"\{\s*" + _ONNX_HEAD]), re.IGNORECASE
 )
 """What a C file has near its beginning that holds a model."""
 _OPEN = re.compile(rb"[=\]]\s*\{[\s{]*")

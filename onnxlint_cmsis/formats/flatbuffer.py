@@ -105,7 +105,7 @@ class Table(NamedTuple):
             self.file.spend(count)
             return self.file.data[first : first + count].decode("utf-8", "replace")
         if field.type.startswith("["):
-            return _numbers(self.file, position, field.type[1:-1])
+            return _scalars(self.file, position, field.type[1:-1])
         number = self.file.number(*self.file.schema.scalars[field.type], position) if position else field.default
         if field.type in ("float", "double"):
             return number
@@ -219,7 +219,7 @@ def _name(schema: Schema, kind: str, number: int) -> int | str:
     return names[number] if 0 <= number < len(names) else f"{kind}({number})"
 
 
-def _numbers(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
+def _scalars(file: FlatFile, position: int, kind: str) -> tuple[int, ...] | tuple[float, ...] | tuple[str, ...]:
     if not position:
         return ()
     letter, width = file.schema.scalars[kind]

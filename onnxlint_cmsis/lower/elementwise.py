@@ -6,7 +6,7 @@ from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import UNDECIDED, Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.reference_code import in_reference_code
-from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
+from onnxlint_cmsis.lower.stored_types import activation_type, numbers_behind
 from onnxlint_cmsis.model.graph import Graph, Node
 
 NO_FUNCTION = "CMSIS-NN has no function for it"
@@ -14,7 +14,7 @@ NO_FUNCTION = "CMSIS-NN has no function for it"
 
 def slice_decision(graph: Graph, node: Node, assume: Assumptions) -> Decision:
     """Reference code for a Slice with fixed starts, ends and steps."""
-    fixed = all(_numbers(graph, name) is not None for name in node.inputs[1:] if name)
+    fixed = all(numbers_behind(graph, name) is not None for name in node.inputs[1:] if name)
     if not fixed or not (node.ints("starts") or len(node.inputs) > 2):
         return no_kernel(Cause.OPERAND_COMPUTED, f"{NO_FUNCTION}, and its bounds are computed at run time")
     return _copied(graph, node, assume)
@@ -49,17 +49,12 @@ def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
     position = 1 if canonical(node) == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
     if node.has(position):
-        numbers = _numbers(graph, node.inputs[position])
+        numbers = numbers_behind(graph, node.inputs[position])
         if numbers is None:
             return False
         given = numbers
     axes = node.ints("axes") or range(len(factors))
     return given == () or (isinstance(given, tuple) and list(given) == [factors[axis] for axis in axes])
-
-
-def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
-    constant = weights_behind(graph, tensor)
-    return constant.values() if constant else None
 
 
 def _repeats(node: Node) -> bool:

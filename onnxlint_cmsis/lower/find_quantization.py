@@ -8,7 +8,7 @@ from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization
-from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, quantizes, weights_behind
+from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, numbers_behind, quantizes, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Quantized, Sums
 from onnxlint_cmsis.operators.answers import MOVING, Elements
@@ -162,7 +162,7 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
 def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
     """Quantization of one of a node's values."""
     scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
-    scales, zeros = _numbers(graph, scale_name), (0,) if not zero_name else _numbers(graph, zero_name)
+    scales, zeros = numbers_behind(graph, scale_name), (0,) if not zero_name else numbers_behind(graph, zero_name)
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")
     return AffineQuantization(
         elem_type,
@@ -175,11 +175,6 @@ def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> Affi
 
 def _input(node: Node, position: int) -> str:
     return node.inputs[position] if 0 <= position < len(node.inputs) else ""
-
-
-def _numbers(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
-    constant = weights_behind(graph, tensor) if tensor else None
-    return constant.values() if constant else None
 
 
 def per_channel(graph: Graph, node: Node, position: int, channels: int | None) -> bool:

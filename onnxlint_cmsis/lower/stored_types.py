@@ -64,6 +64,12 @@ def weights_behind(graph: Graph, tensor: str) -> Constant | None:
     return None
 
 
+def numbers_behind(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:
+    """Numbers of that constant; None where it is computed or cannot be read."""
+    constant = weights_behind(graph, tensor)
+    return constant.values() if constant else None
+
+
 def data_type(graph: Graph, activation: str, weights: str, assume: Assumptions) -> tuple[str, bool]:
     """CMSIS-NN suffix of a layer (`s8`, `s16`, `s4`, `f32`, `f16`) and whether it rests on `assume`.
 

@@ -241,8 +241,8 @@ def _figures(before: ModelVersion, after: ModelVersion, left_out: Mapping[str, S
     for cpu in dict.fromkeys((*old, *new)):
         target = (new.get(cpu) or old[cpu]).target
         rest = tuple(_left_out(*pair) for pair in left_out.get(cpu, ()))
-        first = _numbers(old.get(cpu), sum(layer.before or 0 for layer in rest))
-        pairs = zip(first, _numbers(new.get(cpu), sum(layer.after or 0 for layer in rest)), strict=True)
+        first = _figures_of(old.get(cpu), sum(layer.before or 0 for layer in rest))
+        pairs = zip(first, _figures_of(new.get(cpu), sum(layer.after or 0 for layer in rest)), strict=True)
         ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
         for metric, pair in zip(METRICS[1:], pairs, strict=True):
             if metric != "most_instructions" or (ranges and not rest):
@@ -294,7 +294,7 @@ def _times(before: LayersReport, after: LayersReport, left_out: Mapping[str, Seq
             yield TimePair((new.get(cpu) or old[cpu]).target, *pair)
 
 
-def _numbers(total: Total | None, left_out: int) -> tuple[int | None, ...]:
+def _figures_of(total: Total | None, left_out: int) -> tuple[int | None, ...]:
     """The figures of a target in the order of METRICS, the instructions without those that are left out."""
     if total is None:
         return (None,) * (len(METRICS) - 1)

@@ -78,10 +78,10 @@ def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     for price in fix.prices:
         yield "price", f"{cpu_of(price.target)}, all that runs: {whole_price(price)}"
     yield from (("memory", _memory(change)) for change in fix.memory)
-    yield "MACs", _numbers(fix.macs.before, fix.macs.after)
+    yield "MACs", _change_text(fix.macs.before, fix.macs.after)
     old, new = (sum(getattr(tensor, name) for tensor in fix.tensors) for name in ("old_bytes", "new_bytes"))
-    yield "stored", f"{counted(len(fix.tensors), 'constant')} changed, {_numbers(old, new)} bytes"
-    yield "file", f"{_numbers(fix.bytes.before, fix.bytes.after)} bytes"
+    yield "stored", f"{counted(len(fix.tensors), 'constant')} changed, {_change_text(old, new)} bytes"
+    yield "file", f"{_change_text(fix.bytes.before, fix.bytes.after)} bytes"
     yield from (("changes", change_text(value)) for value in fix.changes)
     if fix.proof:
         yield "proof", proof_text(fix.proof, beside_changes=bool(fix.changes))
@@ -154,15 +154,15 @@ def _class(change: ClassChange) -> str:
 
 def _layer(layer: LayerChange, fix: FixResult) -> Iterator[tuple[str, str]]:
     """The layer's channels, then a line for each target."""
-    yield "layer", f"'{layer.label}': {_channels(layer.channels)} -> {_channels(layer.new_channels)}"
+    yield "layer", f"'{layer.label}': {_size_change(layer.channels)} -> {_size_change(layer.new_channels)}"
     rows = zip(layer.instructions, layer.new_instructions, layer.kernels, layer.new_kernels, strict=True)
     for total, (had, has, kernel, after) in zip(fix.totals, rows, strict=True):
-        cost = "cost unknown" if had is None or has is None else f"{_numbers(had, has)} predicted instructions"
+        cost = "cost unknown" if had is None or has is None else f"{_change_text(had, has)} predicted instructions"
         route = kernel if kernel == after else f"{kernel} -> {after}"
         yield "", f"{total.target.partition(', ')[0]}: {cost}, {route}"
 
 
-def _channels(pair: tuple[int | None, int | None]) -> str:
+def _size_change(pair: tuple[int | None, int | None]) -> str:
     inputs, outputs = ("?" if count is None else count for count in pair)
     return f"{inputs} in, {outputs} out"
 
@@ -192,12 +192,12 @@ def _memory(change: MemoryChange) -> str:
     """`cortex-m4: arena with a memory plan 100,720 -> 82,288 bytes (...), the least that a plan can`."""
     used = change.head + change.tail
     rest = ", the least that a plan can" if used == change.least else f"; no plan gets below {change.least:,}"
-    numbers = f"{_numbers(change.before, change.after)} bytes (head {change.head:,} + tail {change.tail:,})"
+    numbers = f"{_change_text(change.before, change.after)} bytes (head {change.head:,} + tail {change.tail:,})"
     return f"{cpu_of(change.target)}: arena with a memory plan {numbers}{rest}"
 
 
 def _total(total: TargetTotal) -> str:
-    text = f"{total.target}: {_numbers(total.instructions, total.new_instructions)} {UNIT}"
+    text = f"{total.target}: {_change_text(total.instructions, total.new_instructions)} {UNIT}"
     if not total.target.startswith(total.measured_on):
         text += f", as on {total.measured_on}"
     if total.promised:
@@ -213,6 +213,6 @@ def _total(total: TargetTotal) -> str:
     return f"{text}; those known after take {total.became_known:,}" if total.became_known else text
 
 
-def _numbers(before: int, after: int) -> str:
+def _change_text(before: int, after: int) -> str:
     change = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
     return f"{before:,} -> {after:,}{change}"

@@ -38,7 +38,7 @@ _RIGHT_EDGE = named("middle_of_last_window", (OUT.w - 1) * STRIDE.w - PAD.w + 1)
 _PAST_ROW = at_least(_RIGHT_EDGE, IN.w)
 
 
-def _channels(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
+def _mismatch(name: str, entry: str, origin: Origin, status: int = -1) -> Hazard:
     return Hazard(
         id=name,
         kind="returns-error",
@@ -130,8 +130,8 @@ _ODD_CHANNELS = equal(IN.c % 2, 1)
 
 DEPTHWISE_HAZARDS = (
     # CMSIS 5 answers ARM_MATH_SIZE_MISMATCH (-3), its successor ARM_CMSIS_NN_ARG_ERROR (-1).
-    _channels("dw-3x3-channels-mismatch", "depthwise_s8", kernel_at(_3X3, {V5_8: 85, V5_9: 85}, NOT_MVE, "4.0.0"), -3),
-    _channels("dw-3x3-channels-differ", "depthwise_s8", kernel_at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
+    _mismatch("dw-3x3-channels-mismatch", "depthwise_s8", kernel_at(_3X3, {V5_8: 85, V5_9: 85}, NOT_MVE, "4.0.0"), -3),
+    _mismatch("dw-3x3-channels-differ", "depthwise_s8", kernel_at(_3X3, dict.fromkeys(_FROM_4, 85), NOT_MVE)),
     Hazard(
         id="dw-3x3-padding-refused",
         kind="returns-error",
@@ -156,14 +156,14 @@ DEPTHWISE_HAZARDS = (
         "right the last column reads past the row.",
         way_round=_LESS_PADDING,
     ),
-    _channels("dw-opt-channels-differ", "depthwise_s8", kernel_at(_OPT, {"4.0.0": 68, **dict.fromkeys(FROM_4_1, 67)})),
+    _mismatch("dw-opt-channels-differ", "depthwise_s8", kernel_at(_OPT, {"4.0.0": 68, **dict.fromkeys(FROM_4_1, 67)})),
     _no_bias(
         "dw-opt-no-bias",
         "depthwise_s8",
         kernel_at(_OPT, {"4.0.0": 156, **dict.fromkeys(FROM_4_1, 152)}, MVE_ONLY),
     ),
     _outside("dw-opt-window-outside", "depthwise_s8", kernel_at(_OPT, _DEF_OPT, _DSP)),
-    _channels("dw-fast-s16-channels-differ", "depthwise_s16", kernel_at(_FAST_S16, dict.fromkeys(_FROM_4, 67))),
+    _mismatch("dw-fast-s16-channels-differ", "depthwise_s16", kernel_at(_FAST_S16, dict.fromkeys(_FROM_4, 67))),
     _outside(
         "dw-fast-s16-window-outside",
         "depthwise_s16",
@@ -183,7 +183,7 @@ DEPTHWISE_HAZARDS = (
         breach=_ODD_CHANNELS,
         way_round="Take an even number of input channels: more of them, of zeros, change nothing.",
     ),
-    _channels("dw-s4-opt-channels-differ", "depthwise_s4", kernel_at(_OPT_S4, dict.fromkeys(_FROM_5, 69))),
+    _mismatch("dw-s4-opt-channels-differ", "depthwise_s4", kernel_at(_OPT_S4, dict.fromkeys(_FROM_5, 69))),
     _no_bias(
         "dw-s4-opt-no-bias",
         "depthwise_s4",

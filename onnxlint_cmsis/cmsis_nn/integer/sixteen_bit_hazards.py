@@ -96,7 +96,7 @@ def _windows(name: str, entry: str, origin: Origin, when: Condition = _FAR) -> H
     return _too_large(name, entry, origin, when, _WINDOW_CUT)
 
 
-def _channels(name: str, entry: str, origin: Origin) -> Hazard:
+def _mismatch(name: str, entry: str, origin: Origin) -> Hazard:
     """row_shift, or col_shift, counts channels in steps of 4: 65536 is the first that it cannot hold."""
     return _too_large(name, entry, origin, greater(OUT.c, _UNSIGNED + 1), _CHANNEL_CUT)
 
@@ -182,8 +182,8 @@ SIXTEEN_BIT_HAZARDS = (
     _windows("dw-fast-s16-16-bit-windows", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4, 236), _DSP)),
     _windows("dw-s4-opt-16-bit-windows", "depthwise_s4", _at(_S4_OPT, _S4_OPT_LINES, NOT_MVE)),
     _windows("dw-s4-opt-16-bit-windows-mve", "depthwise_s4", _at(_S4_OPT, {"5.0.0": 112}, MVE_ONLY, "6.0.0")),
-    _channels("dw-opt-16-bit-channels", "depthwise_s8", _at(_S8_OPT, _S8_OPT_SHIFT, _DSP)),
-    _channels("dw-fast-s16-16-bit-channels", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4_1, 51), _DSP)),
-    _channels("dw-s4-opt-16-bit-channels", "depthwise_s4", _at(_S4_OPT, _S4_OPT_SHIFT, NOT_MVE)),
-    _channels("dw-s4-opt-16-bit-channels-mve", "depthwise_s4", _at(_S4_OPT, {"5.0.0": 51}, MVE_ONLY, "6.0.0")),
+    _mismatch("dw-opt-16-bit-channels", "depthwise_s8", _at(_S8_OPT, _S8_OPT_SHIFT, _DSP)),
+    _mismatch("dw-fast-s16-16-bit-channels", "depthwise_s16", _at(_FAST_S16, dict.fromkeys(_FROM_4_1, 51), _DSP)),
+    _mismatch("dw-s4-opt-16-bit-channels", "depthwise_s4", _at(_S4_OPT, _S4_OPT_SHIFT, NOT_MVE)),
+    _mismatch("dw-s4-opt-16-bit-channels-mve", "depthwise_s4", _at(_S4_OPT, {"5.0.0": 51}, MVE_ONLY, "6.0.0")),
 )

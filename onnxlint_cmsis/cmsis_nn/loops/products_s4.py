@@ -28,7 +28,7 @@ def nt_t_s4(isa: Isa, calls: int, rows: int, depth: int, channels: int) -> Count
         "nt_t_s4.rest.crossing": calls * (channels % 4 > 1) * (depth % 2),
     }
     for row, count in (("pair", calls * (rows // 2)), ("single", calls * (rows % 2))):
-        counts |= _channels(isa, f"nt_t_s4.{row}", count, depth, channels)
+        counts |= _channel_pieces(isa, f"nt_t_s4.{row}", count, depth, channels)
     return counts
 
 
@@ -64,7 +64,7 @@ def _rows_mve(name: str, work: tuple[int, int], depth: int, channels: int, width
 
 def kernel_s4_s16(isa: Isa, calls: int, depth: int, channels: int) -> Counts:
     """`calls` calls of arm_nn_mat_mult_kernel_s4_s16: two columns by `channels` filters."""
-    return {"s4_s16.call": calls, **_channels(isa, "s4_s16", calls, depth, channels)}
+    return {"s4_s16.call": calls, **_channel_pieces(isa, "s4_s16", calls, depth, channels)}
 
 
 def single_column_s4(isa: Isa, columns: int, depth: int, channels: int) -> Counts:
@@ -98,7 +98,7 @@ def vec_mat_t_s4(isa: Isa, calls: int, depth: int, channels: int) -> Counts:
         "vec_mat_s4.rest.enter": calls * (channels % 4 > 0),
     }
     if isa is not Isa.MVE:
-        return counts | _channels(isa, "vec_mat_s4", calls, depth, channels)
+        return counts | _channel_pieces(isa, "vec_mat_s4", calls, depth, channels)
     for name, times in _turns("vec_mat_s4", calls, depth, channels):
         counts |= {
             name: times,
@@ -125,7 +125,7 @@ def _turns(name: str, times: int, depth: int, channels: int) -> tuple[tuple[str,
     )
 
 
-def _channels(isa: Isa, name: str, times: int, depth: int, channels: int) -> Counts:
+def _channel_pieces(isa: Isa, name: str, times: int, depth: int, channels: int) -> Counts:
     """The loops over the depth for each of the turns over channels."""
     counts: Counts = {}
     widest = 16 if name.startswith("nt_t_s4") else 4

@@ -114,10 +114,10 @@ def _after(step: PlanStep, name: str, held: Held) -> Held | None:
     for axis, order in enumerate(then):
         read = read if order is None else _taken(read, axis, [index or 0 for index in order])
     orders = held.orders or (None,) * len(axes)
-    return Held(tuple(_joined(before, later) for before, later in zip(orders, then, strict=True)), read)
+    return Held(tuple(_composed(before, later) for before, later in zip(orders, then, strict=True)), read)
 
 
-def _joined(first: Order | None, then: Order | None) -> Order | None:
+def _composed(first: Order | None, then: Order | None) -> Order | None:
     """Two orders, the second after the first."""
     if first is None or then is None:
         return then if first is None else first

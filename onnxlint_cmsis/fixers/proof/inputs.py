@@ -140,7 +140,7 @@ def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) 
     for node in model.graph.node:
         if not operator_of_proto(node).quantizes or len(node.input) < 3 or node.input[0] != name:
             continue
-        scale, zero = (_numbers(constants.get(parameter)) for parameter in node.input[1:3])
+        scale, zero = (_array_of(constants.get(parameter)) for parameter in node.input[1:3])
         if scale is None or zero is None or scale.size != 1 or zero.dtype.name not in QUANTIZED_TYPES:
             continue
         limits, step, offset = np.iinfo(zero.dtype), float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0])
@@ -151,12 +151,12 @@ def _quantized(model: ModelProto, name: str, constants: dict[str, TensorProto]) 
 def _compared(model: ModelProto, name: str, constants: dict[str, TensorProto]) -> Iterator[float]:
     for node in model.graph.node:
         if operator_of_proto(node).elements is Elements.COMPARED and len(node.input) == 2 and name in node.input:
-            other = _numbers(constants.get(node.input[1 - list(node.input).index(name)]))
+            other = _array_of(constants.get(node.input[1 - list(node.input).index(name)]))
             if other is not None and other.size == 1:
                 yield other.reshape(-1)[0].item()
 
 
-def _numbers(tensor: TensorProto | None) -> np.ndarray[Any, Any] | None:
+def _array_of(tensor: TensorProto | None) -> np.ndarray[Any, Any] | None:
     from onnx import numpy_helper
 
     try:

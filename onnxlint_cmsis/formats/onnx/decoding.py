@@ -74,7 +74,7 @@ def decode(name: str, bits: int, count: int, raw: bytes) -> tuple[Number, ...] |
     if name in STRUCT_CODES:
         return struct.unpack(f"<{count}{STRUCT_CODES[name]}", raw)
     if bits == 16:
-        return _numbers(name, struct.unpack(f"<{count}H", raw))
+        return _unpacked(name, struct.unpack(f"<{count}H", raw))
     if bits < 8:
         whole = int.from_bytes(raw, "little") if bits == 6 else 0
         per_byte, mask = 8 // bits, (1 << bits) - 1
@@ -83,8 +83,8 @@ def decode(name: str, bits: int, count: int, raw: bytes) -> tuple[Number, ...] |
             if bits == 6
             else [raw[i // per_byte] >> bits * (i % per_byte) & mask for i in range(count)]
         )
-        return _numbers(name, codes)
-    return _numbers(name, raw) if bits == 8 else None
+        return _unpacked(name, codes)
+    return _unpacked(name, raw) if bits == 8 else None
 
 
 def _from_codes(name: str, bits: int, count: int, values: Sequence[Number]) -> tuple[Number, ...] | None:
@@ -93,11 +93,11 @@ def _from_codes(name: str, bits: int, count: int, values: Sequence[Number]) -> t
     if bits == 16:
         return decode(name, bits, count, struct.pack(f"<{len(codes)}H", *codes))
     if bits == 6:
-        return _numbers(name, codes) if len(codes) == count else None
+        return _unpacked(name, codes) if len(codes) == count else None
     return decode(name, bits, count, bytes(codes))
 
 
-def _numbers(name: str, codes: Iterable[int]) -> tuple[Number, ...] | None:
+def _unpacked(name: str, codes: Iterable[int]) -> tuple[Number, ...] | None:
     """Numbers behind bit patterns of types that `struct` does not know."""
     if name in ("uint4", "uint2"):
         return tuple(codes)

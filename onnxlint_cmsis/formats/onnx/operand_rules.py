@@ -56,7 +56,7 @@ def _convolution(node: Node, x: Shape | None, w: Shape, bias: Shape | None) -> I
         yield f"kernel_shape is {list(kernel)}, weight has shape {text(w)}; they must agree"
     channels = x[1] if x is not None else None
     transposed = operator_of(node).roles.form is Form.TRANSPOSED
-    yield from (_transposed_channels if transposed else _channels)(w, channels, group)
+    yield from (_transposed_channels if transposed else _channel_faults)(w, channels, group)
     filters = w[0]
     if transposed:
         filters = None if w[1] is None else w[1] * group
@@ -73,7 +73,7 @@ def window_attributes(graph: Graph, node: Node) -> Iterator[str]:
         yield from filter(None, (window_misfit(node, len(shape) - 2),))
 
 
-def _channels(w: Shape, channels: Size, group: int) -> Iterator[str]:
+def _channel_faults(w: Shape, channels: Size, group: int) -> Iterator[str]:
     """Weight [out_c, in_c / group, ...] against the channels of the input."""
     if channels is not None and channels % group:
         yield f"{channels} input channels in {group} groups; allowed is a multiple"

@@ -244,7 +244,7 @@ def _width(call: ReferenceCall) -> int:
     return BYTES[call.result_type or call.elem_type]
 
 
-def _joined(call: ReferenceCall) -> Turns:
+def _concatenation(call: ReferenceCall) -> Turns:
     """concatenation.h: a copy for each input and outer index."""
     output = call.output
     axis = next((at for at, size in enumerate(output) if any(shape[at] != size for shape in call.inputs)), 0)
@@ -355,7 +355,7 @@ KERNELS: dict[str, Callable[[ReferenceCall], Turns | None]] = {
     **dict.fromkeys(("ABS", "SQRT", "RSQRT", "SQUARE", "LOG", "SIN", "COS", "NEG", "CAST"), _elements),
     **dict.fromkeys(("QUANTIZE", "DEQUANTIZE"), _elements),
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX"), _reduced),
-    "CONCATENATION": _joined,
+    "CONCATENATION": _concatenation,
     **dict.fromkeys(("RESHAPE", "SQUEEZE"), _moved),
     "EXPAND_DIMS": _expanded,
     **dict.fromkeys(("STRIDED_SLICE", "SLICE"), _sliced),
