@@ -90,7 +90,7 @@ class Uneven:
         overruns: bool = False,
         slack: np.ndarray | None = None,
     ) -> bool:
-        """Whether a layer writes other bytes in one build than in the other although both give it the same inputs.
+        """Tell whether a layer writes other bytes in one build than in the other although both give it the same inputs.
 
         With `slack` numbers may differ by so much: compilers fuse products and sums in one build and not in the other.
         Behind a layer that `overruns` its memory nobody knows what the next ones read.

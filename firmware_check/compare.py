@@ -45,7 +45,7 @@ class LayerPair:
 
     @property
     def rerouted(self) -> bool:
-        """Whether another function does the work."""
+        """Tell whether another function does the work."""
         return bool(self.before and self.after and self.before.observed.effective != self.after.observed.effective)
 
 
@@ -73,12 +73,12 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether both checks agree and nothing is against the comparison."""
+        """Tell whether both checks agree and nothing is against the comparison."""
         return self.before.agrees and self.after.agrees and not self.disagreements
 
     @property
     def repaired(self) -> bool:
-        """Whether the model before is defective and the one after is right, both as predicted."""
+        """Tell whether the model before is defective and the one after is right, both as predicted."""
         return self.agrees and self.before.defective and self.after.right
 
     @property

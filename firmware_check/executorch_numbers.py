@@ -128,7 +128,7 @@ def weighted_numbers(call: LayerCall) -> LayerNumbers:
 
 
 def _fit(call: KernelCall) -> bool:
-    """Whether the weights of a convolution have the channels of the input, or of one of its groups."""
+    """Tell whether the weights of a convolution have the channels of the input, or of one of its groups."""
     stem, given, read = call.entry.rpartition("_")[0], call.input_dims.c or 0, call.filter_dims.c or 0
     if stem == "transpose_conv":
         return given == read

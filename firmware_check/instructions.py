@@ -190,5 +190,5 @@ def _of_reference_code(work: LayerWork, build: Target, own: str, counted: int) -
 
 
 def _is(row: MeasuredCompiler, version: str) -> bool:
-    """Whether a compiler of this version is the one that was measured."""
+    """Tell whether a compiler of this version is the one that was measured."""
     return f"{version}.".startswith(f"{row.version}.")

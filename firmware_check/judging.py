@@ -208,7 +208,7 @@ def _dispatch(
 
 
 def _same_chain(predicted: tuple[str, ...], observed: tuple[str, ...]) -> bool:
-    """Whether kernels are the same; the tables write `arm_concatenation_s8_[wxyz]` for one of four."""
+    """Tell whether kernels are the same; the tables write `arm_concatenation_s8_[wxyz]` for one of four."""
     return len(predicted) == len(observed) and all(
         re.fullmatch(pattern, name) for pattern, name in zip(predicted, observed, strict=True)
     )

@@ -79,7 +79,7 @@ class Library:
 
     @property
     def as_measured(self) -> bool:
-        """Whether these are the sources whose instructions were measured, and not another commit's or a changed copy.
+        """Tell if these are the sources whose instructions were measured, and not another commit's or a changed copy.
 
         bakenn says of each file how it differs from 4.0.0: gcc makes the same code of it.
         """
@@ -120,11 +120,11 @@ class Library:
         return frozenset(name for text in self.texts.values() for name in _STATUS.findall(text))
 
     def since(self, release: str) -> bool:
-        """Whether the release is this one or a later one."""
+        """Tell whether the release is this one or a later one."""
         return RELEASES.index(self.release) >= RELEASES.index(release)
 
     def has(self, function: str) -> bool:
-        """Whether this copy defines the function."""
+        """Tell whether this copy defines the function."""
         return function in self.definitions
 
     def files_for(self, functions: set[str]) -> list[Path]:

@@ -32,7 +32,7 @@ def computed(operator: Operator) -> Operator | None:
 
 
 def is_operator_format(model: onnx.ModelProto) -> bool:
-    """Whether a model has such operators."""
+    """Tell whether a model has such operators."""
     return any(computed(operator_of_proto(node)) for node in model.graph.node)
 
 
@@ -65,7 +65,7 @@ def named_as_given(program: Program, graph: Graph) -> Program:
 
 
 def _plain(node: onnx.NodeProto, opset: int) -> bool:
-    """Whether the operator is that of the default domain: channels second, Softmax as the model's opset has it."""
+    """Tell whether the operator is that of the default domain: channels second, Softmax as the model's opset has it."""
     numbers = {attribute.name: attribute.i for attribute in node.attribute}
     softmax = numbers.get("opset", opset)
     return not numbers.get("channels_last") and (softmax < _SOFTMAX_OF_ONE_AXIS) == (opset < _SOFTMAX_OF_ONE_AXIS)
@@ -94,7 +94,7 @@ class _Expansion:
 
     @property
     def possible(self) -> bool:
-        """Whether the scale of a bias can be told."""
+        """Tell whether the scale of a bias can be told."""
         scales = (self._node.input[operand.scale] for operand in self._operands)
         return not self._given(self._roles.bias) or all(name in self._constants for name in scales)
 

@@ -49,7 +49,7 @@ class Quantization:
 
     @property
     def floating(self) -> bool:
-        """Whether the device holds floating-point numbers."""
+        """Tell whether the device holds floating-point numbers."""
         return False
 
     @property
@@ -69,7 +69,7 @@ class FloatNumbers(Quantization):
 
     @property
     def floating(self) -> bool:
-        """Whether the device holds floating-point numbers."""
+        """Tell whether the device holds floating-point numbers."""
         return True
 
     @property

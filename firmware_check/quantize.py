@@ -40,7 +40,7 @@ _LOADING = re.compile(r"Load model from \S+ failed:\s*")
 
 
 def is_float(model: onnx.ModelProto) -> bool:
-    """Whether nothing in the model is quantized yet."""
+    """Tell whether nothing in the model is quantized yet."""
     return not any(operator_of_proto(node).roles.quantized for node in model.graph.node)
 
 

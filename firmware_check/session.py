@@ -37,7 +37,7 @@ class CheckSession:
 
     @property
     def agrees(self) -> bool:
-        """Whether everything is as predicted and right; of a repaired model what it was before does not count."""
+        """Tell whether everything is as predicted and right; of a repaired model what it was before does not count."""
         return all(check.right for check in self._counted) and all(comparison.agrees for comparison in self.comparisons)
 
     @property

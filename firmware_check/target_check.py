@@ -113,22 +113,22 @@ class TargetCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether every layer is as predicted."""
+        """Tell whether every layer is as predicted."""
         return not any(layer.disagreements for layer in self.layers)
 
     @property
     def defective(self) -> bool:
-        """Whether a defect that was predicted occurred."""
+        """Tell whether a defect that was predicted occurred."""
         return any(layer.defects for layer in self.layers)
 
     @property
     def right(self) -> bool:
-        """Whether everything is as predicted, and nothing is defective or flagged and not run."""
+        """Tell whether everything is as predicted, and nothing is defective or flagged and not run."""
         return self.agrees and not self.defective and not self.unseen
 
     @property
     def verdict(self) -> str:
-        """Whether prediction and observation agree, in words."""
+        """Tell whether prediction and observation agree, in words."""
         if not self.agrees:
             return "DISAGREES"
         if self.defective:

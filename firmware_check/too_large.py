@@ -90,7 +90,7 @@ def _activations(graph: Graph, lowered: Lowered, real: bool) -> int:
 
 
 def _runs(record: LoweredLayer) -> bool:
-    """Whether firmware has a form for each layer, so that the model runs as a whole.
+    """Tell whether firmware has a form for each layer, so that the model runs as a whole.
 
     ONNX Runtime takes a BatchNormalization into a convolution, but not into a transposed one.
     """

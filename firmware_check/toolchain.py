@@ -205,7 +205,7 @@ class Symbol(NamedTuple):
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a function rather than a mark in the code."""
+        """Tell whether it is a function rather than a mark in the code."""
         return self.kind in ("T", "t", "W") and not self.name.startswith("$")
 
 
@@ -292,7 +292,7 @@ def _digest_of(target: Path) -> Path:
 
 
 def _is_whole(target: Path) -> bool:
-    """Whether an object is there as it was compiled: a full disk or a power cut leaves empty and damaged ones."""
+    """Tell whether an object is there as it was compiled: a full disk or a power cut leaves empty and damaged ones."""
     try:
         return hashlib.sha256(target.read_bytes()).hexdigest() == _digest_of(target).read_text(encoding="ascii")
     except (OSError, ValueError):

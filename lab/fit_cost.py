@@ -206,7 +206,7 @@ def _percentile(errors: Sequence[float], percent: int) -> float:
 
 
 def stale(file: Path, path: Path) -> bool:
-    """Whether a committed file is not what the vectors say: other pieces, rows or predictions.
+    """Tell whether a committed file is not what the vectors say: other pieces, rows or predictions.
 
     Predictions are compared, not the numbers behind them: where two pieces always run together a machine may share
     the instructions between them in its own way.

@@ -193,7 +193,7 @@ def update_later(file: Path, *, check: bool) -> bool:
 
 
 def differs(old: Mapping[str, Any], fresh: Mapping[str, Any]) -> bool:
-    """Whether two fits differ in rows or pieces, or in errors by more than machines do."""
+    """Tell whether two fits differ in rows or pieces, or in errors by more than machines do."""
     if old.get("rows") != fresh["rows"] or set(old["instructions"]) != set(fresh["instructions"]):
         return True
     before, after = old["apart_error_percent"], fresh["apart_error_percent"]

@@ -50,7 +50,7 @@ class Point(NamedTuple):
 
     @property
     def tells_scale(self) -> bool:
-        """Whether instructions take most of the time."""
+        """Tell whether instructions take most of the time."""
         return self.instructions >= MOSTLY * sum(self.predicted().parts)
 
 

@@ -183,7 +183,7 @@ def measurements() -> list[dict[str, Any]]:
 
 
 def held(row: dict[str, Any]) -> bool:
-    """Whether a predicted range holds the measurement."""
+    """Tell whether a predicted range holds the measurement."""
     low, high = row["predicted_ms"]
     return bool(low <= row["measured_ms"] <= high)
 

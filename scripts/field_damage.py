@@ -34,7 +34,7 @@ HELD = 4000
 
 
 def _repeated(descriptor: Any) -> bool:
-    """Whether a field is a list; versions of protobuf tell it by another attribute."""
+    """Tell whether a field is a list; versions of protobuf tell it by another attribute."""
     return bool(getattr(descriptor, "is_repeated", False) or getattr(descriptor, "label", 0) == REPEATED)
 
 

@@ -21,7 +21,7 @@ LAST_SYMBOLS = 64
 
 
 def is_linked_code(data: bytes) -> bool:
-    """Whether a file is an ELF or a library."""
+    """Tell whether a file is an ELF or a library."""
     return data.startswith((ELF, ARCHIVE))
 
 

@@ -338,7 +338,7 @@ def models(folders: list[str]) -> list[Path]:
 
 
 def is_firmware(path: Path) -> bool:
-    """Whether a file is named like a firmware image or a library."""
+    """Tell whether a file is named like a firmware image or a library."""
     return path.suffix.lower() in IMAGES
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def old_api(release: str) -> bool:
-    """Whether the evidence of a release calls the functions for q7 and q15."""
+    """Tell whether the evidence of a release calls the functions for q7 and q15."""
     return release.startswith("cmsis5-")
 
 
@@ -32,7 +32,7 @@ def calls_of(entry: str) -> tuple[KernelCall, ...]:
 
 
 def is_called(hazard: Hazard, release: str) -> bool:
-    """Whether a row belongs to the API that the evidence of a release calls."""
+    """Tell whether a row belongs to the API that the evidence of a release calls."""
     return family_of(hazard.entries[0]) is (LEGACY if old_api(release) else INTEGER)
 
 

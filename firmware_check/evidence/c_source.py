@@ -63,7 +63,7 @@ class CSource(NamedTuple):
         return line
 
     def _defines(self, line: int) -> bool:
-        """Whether a body follows the brackets that open on a line."""
+        """Tell whether a body follows the brackets that open on a line."""
         text = " ".join(self.lines[line - 1 : line + 29])
         depth = 0
         for index, sign in enumerate(text):

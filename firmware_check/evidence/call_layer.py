@@ -128,7 +128,7 @@ def call_step(label: str, call: KernelCall, library: Library, seed: int = 1) -> 
 
 
 def _divides(call: KernelCall) -> bool:
-    """Whether the channels divide into groups, so that there is something to compute."""
+    """Tell whether the channels divide into groups, so that there is something to compute."""
     stem, depth, in_c = call.entry.rpartition("_")[0], call.filter_dims.c or 0, call.input_dims.c or 0
     if stem == "depthwise":
         return in_c * (call.ch_mult or 0) == call.output_dims.c

@@ -175,7 +175,7 @@ def _moved(tree: Tree, citation: Citation) -> str:
 
 
 def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
-    """Whether a line has what the row says of it: the condition's names, the call, or the definition."""
+    """Tell whether a line has what the row says of it: the condition's names, the call, or the definition."""
     text = source.statement(line) if line != citation.line else source.behind(line, _NEAR) + source.statement(line)
     if citation.calls and not re.search(rf"\b{citation.calls}\b", source.block(line)):
         return False
@@ -192,7 +192,7 @@ def _holds(tree: Tree, source: CSource, citation: Citation, line: int) -> bool:
 
 
 def _asks_the_same(text: str, citation: Citation) -> bool:
-    """Whether a wrapper's line reads exactly the arguments that the row asks for; an `else` or a call reads none."""
+    """Tell if a wrapper's line reads exactly the arguments that the row asks for; an `else` or a call reads none."""
     asked = {c_name(name, citation.params) for name in citation.asks.names()}
     if not asked:
         return bool(re.match(r"else\b|\}|return\b|\{", text)) or citation.calls in text or citation.function in text
@@ -201,7 +201,7 @@ def _asks_the_same(text: str, citation: Citation) -> bool:
 
 
 def _has_its_numbers(statement: str, whole: str, citation: Citation) -> bool:
-    """Whether a line compares with the numbers of the row: macros have theirs elsewhere, `if (a)` has no 0."""
+    """Tell whether a line compares with the numbers of the row: macros have theirs elsewhere, `if (a)` has no 0."""
     if not citation.asks.names():
         return True
     wanted = citation.asks.numbers()

@@ -57,7 +57,7 @@ def _second_activation(stem: str, call: KernelCall) -> bool:
 
 
 def _is_computed(stem: str, call: KernelCall) -> bool:
-    """Whether sizes belong together, so that there is something to compare with; a grouped layer has its groups."""
+    """Tell if sizes belong together, so that there is something to compare with; a grouped layer has its groups."""
     if stem == "pad":
         return not any((amount or 0) < 0 for amount in call.pad_front)
     if stem == "batch_norm":

@@ -44,7 +44,7 @@ class FloatWalk(Walk):
         return FLOAT_BUILDS
 
     def moves(self, node: Node, record: LoweredLayer | None) -> bool:
-        """Whether a node is another way to read memory; a Transpose that is a call is a layer."""
+        """Tell whether a node is another way to read memory; a Transpose that is a call is a layer."""
         name, space = node.inputs[0], self._space
         if record is not None or space.stored.fixed(name) or space.graph.elem_type(name) not in REALS:
             return False

@@ -121,7 +121,7 @@ class Walk:
             self._dequantize(node)
 
     def moves(self, node: Node, record: LoweredLayer | None) -> bool:
-        """Whether a node is another way to read memory: reference code moves elements where a layer wants an order."""
+        """Tell if a node is another way to read memory: reference code moves elements where a layer wants an order."""
         known = node.inputs[0] in self._space.integers or node.inputs[0] in self._space.reals
         refused = record is not None and record.verdict not in (Outcome.CMSIS_NN, Outcome.REFERENCE)
         return not refused and (known or self._graph.elem_type(node.inputs[0]) in STORED)

@@ -109,7 +109,7 @@ class StoredNumbers:
         return np.asarray((integers - zero) * scale)
 
     def fixed(self, tensor: str) -> bool:
-        """Whether a tensor is a constant, as it is or behind a DequantizeLinear."""
+        """Tell whether a tensor is a constant, as it is or behind a DequantizeLinear."""
         if tensor in self._tensors or tensor in self._graph.constants:
             return True
         node = self._graph.producers.get(tensor)

@@ -252,7 +252,7 @@ class ModelAnalysis:
 
     @cached_property
     def unknown_copies(self) -> bool:
-        """Whether a runtime stands between copies of memory orders and the device, so that their number is unknown."""
+        """Tell if a runtime stands between copies of memory orders and the device, so that their number is unknown."""
         return self.execution.judged is not None and bool(self.layout.copies)
 
     def scratch(self, target: Target) -> dict[int, int]:

@@ -276,7 +276,7 @@ def _stored_constant(graph: Graph, name: str) -> Constant | None:
 
 
 def _per_channel(constant: Constant, count: int, after: int) -> bool:
-    """Whether a constant is a vector of `count` along the axis that is `after`-th from the end, and 1 along others."""
+    """Tell if a constant is a vector of `count` along the axis that is `after`-th from the end, and 1 along others."""
     shape = (1,) * (after - len(constant.shape)) + constant.shape
     others = shape[: len(shape) - after] + shape[len(shape) - after + 1 :]
     return count > 0 and len(constant.shape) > 0 and shape[-after] == count and all(size == 1 for size in others)

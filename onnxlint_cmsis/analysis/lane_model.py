@@ -200,7 +200,7 @@ class Model(Operands):
         return moved if operator.movement and not self.triples(node) else FUNCTIONS.get(operator.canonical)
 
     def keeps(self, node: Node) -> bool:
-        """Whether a node only takes, joins or pads what is there, and computes no number."""
+        """Tell whether a node only takes, joins or pads what is there, and computes no number."""
         return self._function(node) in KEEPING
 
     def _left(self, node: Node) -> list[Left]:
@@ -225,7 +225,7 @@ class Model(Operands):
                 raise NotCoveredError(f"'{name}' ({self.graph.elem_type(name)}) has a scale")
 
     def _inside(self, node: Node) -> bool:
-        """Whether a node has subgraphs or stands in one; a local function of ONNX that was laid flat is none."""
+        """Tell whether a node has subgraphs or stands in one; a local function of ONNX that was laid flat is none."""
         return bool(node.bodies) or (bool(node.graph) and not self.graph.has_functions)
 
     def _said(self, node: Node) -> bytes:

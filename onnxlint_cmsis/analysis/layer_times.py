@@ -65,7 +65,7 @@ NO_FLOATS = "no public measurement of CMSIS-NN's float kernels"
 
 
 def unmeasured(record: LoweredLayer) -> bool:
-    """Whether CMSIS-NN computes the layer in float: no source has cycles of such a kernel."""
+    """Tell whether CMSIS-NN computes the layer in float: no source has cycles of such a kernel."""
     return record.call is not None and record.call.floating is not None
 
 

@@ -52,7 +52,7 @@ class Total(NamedTuple):
 
     @property
     def cost_known(self) -> bool:
-        """Whether the cost of a layer is known, or there is no layer."""
+        """Tell whether the cost of a layer is known, or there is no layer."""
         return bool(self.layers) or not self.unknown_layers
 
 

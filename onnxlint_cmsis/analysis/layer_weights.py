@@ -140,7 +140,7 @@ def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weight
 
 
 def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
-    """Whether every element of the result sees all taps; SAME padding is taken as met wherever the window is wide."""
+    """Tell if every element of the result sees all taps; SAME padding is taken as met wherever the window is wide."""
     same = roles.channels_last and taps > 1 and node.text("padding", "SAME") != "VALID"
     if padded(node) or same or roles.form is None or not roles.form.transposed:
         return not (padded(node) or same)

@@ -57,7 +57,7 @@ class Agreement(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether the measurement lies within what the earlier one promised."""
+        """Tell whether the measurement lies within what the earlier one promised."""
         return abs(self.said / self.measured - 1) <= self.earlier.error
 
 

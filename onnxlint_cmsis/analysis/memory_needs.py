@@ -56,7 +56,7 @@ class RamNeed(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether there is room, or none was asked about."""
+        """Tell whether there is room, or none was asked about."""
         return self.room.ram is None or self.bytes <= self.room.ram
 
 
@@ -84,7 +84,7 @@ class FlashNeed(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether there is room, or none was asked about."""
+        """Tell whether there is room, or none was asked about."""
         return self.room.flash is None or self.bytes <= self.room.flash
 
 
@@ -103,7 +103,7 @@ class DeviceFit(NamedTuple):
 
     @property
     def fits(self) -> bool | None:
-        """Whether there is room for all that was asked about; None where a figure is unknown or a lower bound."""
+        """Tell whether there is room for all that was asked about; None where a figure is unknown or a lower bound."""
         room = self.flash.room
         asked = [need for need, size in ((self.ram, room.ram), (self.flash, room.flash)) if size is not None]
         if not all(need is None or need.fits for need in asked):

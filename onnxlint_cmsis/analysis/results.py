@@ -79,7 +79,7 @@ class TargetSummary(NamedTuple):
 
     @property
     def cost_known(self) -> bool:
-        """Whether the cost of a layer is known, or there is no layer."""
+        """Tell whether the cost of a layer is known, or there is no layer."""
         return not self.unknown_cost or self.unknown_cost < self.layers
 
 

@@ -37,7 +37,7 @@ def _stored(graph: Graph, tensor: BoundaryTensor, integers: str, conversion: Con
 
 
 def _in_windows(graph: Graph, name: str) -> bool:
-    """Whether a convolution or pool reads or writes a tensor of four axes, maybe beyond a change of type or a PAD."""
+    """Tell if a convolution or pool reads or writes a tensor of four axes, maybe beyond a change of type or a PAD."""
     ends, seen = [name], {name}
     while ends:
         end = ends.pop()

@@ -38,12 +38,12 @@ class Verification(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether all outputs are equal for every input."""
+        """Tell whether all outputs are equal for every input."""
         return not any(self.faults)
 
     @property
     def rounds(self) -> bool:
-        """Whether a file takes real numbers to integers, as the device does and other runtimes may not."""
+        """Tell whether a file takes real numbers to integers, as the device does and other runtimes may not."""
         return bool(self.old.rounded or self.new.rounded)
 
 
@@ -62,7 +62,7 @@ def compare_lanes(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *,
 
 
 def joins_rows(graph: Graph) -> bool:
-    """Whether images are joined along the first axis of their plane, whose rows were then computed apart."""
+    """Tell whether images are joined along the first axis of their plane, whose rows were then computed apart."""
     return any(
         canonical(node) == "Concat" and len(shape := graph.shape(node.outputs[0]) or ()) > 3
         and node.int("axis") in ((1, 1 - len(shape)) if node.domain == TFLITE else (2, 2 - len(shape)))

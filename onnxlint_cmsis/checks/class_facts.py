@@ -57,12 +57,12 @@ class ClassFact(NamedTuple):
 
     @property
     def grows(self) -> bool:
-        """Whether the class gets more channels."""
+        """Tell whether the class gets more channels."""
         return self.want > self.group.size
 
     @property
     def shrinks(self) -> bool:
-        """Whether the class gets fewer channels."""
+        """Tell whether the class gets fewer channels."""
         return self.want < self.group.size
 
 

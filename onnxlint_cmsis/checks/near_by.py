@@ -81,7 +81,7 @@ def works(subject: Subject, hazard: Hazard) -> Iterator[NearBy]:
 
 
 def _same_windows(call: KernelCall, other: KernelCall) -> bool:
-    """Whether a layer with another padding computes the same: each window starts where it did, and no output is new."""
+    """Tell if a layer with another padding computes the same: each window starts where it did, and no output is new."""
     return (call.input_dims, call.padding, call.output_dims) == (other.input_dims, other.padding, other.output_dims)
 
 

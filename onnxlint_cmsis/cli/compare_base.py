@@ -189,7 +189,7 @@ class BaseModels:
         yield from (Change(name, "") for name in old)
 
     def _is_model(self, name: str) -> bool:
-        """Whether a file is named like a model or an ELF, or is C that looks as if it held one, here or before."""
+        """Tell whether a file is named like a model or an ELF, or is C that looks as if it held one, here or before."""
         if not is_c(name):
             return is_model(name) or name.lower().endswith(ELF_SUFFIXES)
         if self._is_here(name):

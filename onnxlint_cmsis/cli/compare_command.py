@@ -79,7 +79,7 @@ def run(argv: list[str]) -> int:
 
 
 def _are_images(*paths: str) -> bool:
-    """Whether all versions are firmware images or libraries. Raises UsageError where one is and another is a model."""
+    """Tell if all versions are firmware images or libraries. Raises UsageError where one is and another is a model."""
     images = [path for path in paths if is_image(path) and not array_in(path)]
     if images and len(images) != len(paths):
         raise UsageError(f"{images[0]} is an image, the other version a model: the model in it is {images[0]}::NAME")

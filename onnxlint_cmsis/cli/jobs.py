@@ -157,7 +157,7 @@ class _Step(NamedTuple):
 
     @property
     def fixes(self) -> bool:
-        """Whether fixing it is next, not linting it."""
+        """Tell whether fixing it is next, not linting it."""
         return bool(self.job.fix) and self.fixed is None
 
     def task(self) -> Task:

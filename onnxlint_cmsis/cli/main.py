@@ -60,7 +60,7 @@ def _command_meant(argv: list[str]) -> str:
 
 
 def _only_options(words: list[str], command: str) -> bool:
-    """Whether the words are options of the command, or of `lint` where the command has them not, with their values."""
+    """Tell if the words are options of the command, or of `lint` where the command has them not, with their values."""
     if not words:
         return True
     parsers = [_module(name).make_parser() for name in (command, "lint")]

@@ -34,7 +34,7 @@ class CompilerDefect(NamedTuple):
         return target.isa in self.isas and holds(self.since, "", target.release)
 
     def hits(self, target: Target) -> bool | None:
-        """Whether a target's compiler does it: True for the version seen, None where it may (no version, or another).
+        """Tell if a target's compiler does it: True for the version seen, None where it may (no version, or another).
 
         False for another compiler, instruction set or release, and for versions without it.
         """

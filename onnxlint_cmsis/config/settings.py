@@ -413,7 +413,7 @@ class Settings:
 
     @property
     def legacy(self) -> bool:
-        """Whether models are judged for the functions of q7 and q15."""
+        """Tell whether models are judged for the functions of q7 and q15."""
         return self.api == LEGACY.api
 
     @property

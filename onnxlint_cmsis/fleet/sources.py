@@ -61,6 +61,6 @@ def _urls(system: Any, paths: list[str], text: str) -> list[str]:
 
 
 def _hidden(path: str, folder: str) -> bool:
-    """Whether a file lies in a folder that a search does not enter."""
+    """Tell whether a file lies in a folder that a search does not enter."""
     parts = path[len(folder) :].strip("/").split("/")[:-1]
     return any(map(is_skipped, parts))

@@ -59,7 +59,7 @@ class Effect(str, Enum):
 
     @property
     def decides(self) -> bool:
-        """Whether the model does not run there or may not be right, so that the verdict is about it."""
+        """Tell whether the model does not run there or may not be right, so that the verdict is about it."""
         return self.rank <= Effect.UNKNOWN.rank
 
 
@@ -217,12 +217,12 @@ class Finding(Content, RuleStamp):
 
     @property
     def decides(self) -> bool:
-        """Whether its effect does (`Effect.decides`)."""
+        """Tell whether its effect does (`Effect.decides`)."""
         return self.effect.decides
 
     @property
     def locked(self) -> bool:
-        """Whether it is about a channel count that may not change."""
+        """Tell whether it is about a channel count that may not change."""
         bound = self.resize is not None and self.resize.freedom is Freedom.LOCKED
         return bound or self.properties.get("freedom") == Freedom.LOCKED.value
 

@@ -90,7 +90,7 @@ class Build:
 
     @property
     def reference(self) -> bool:
-        """Whether kernels of TensorFlow Lite Micro are reference code, none of CMSIS-NN, for sure."""
+        """Tell whether kernels of TensorFlow Lite Micro are reference code, none of CMSIS-NN, for sure."""
         runtime = self.runtime
         if runtime is None or runtime.name != "tflm" or not runtime.by_symbols or runtime.kernels == "cmsis_nn":
             return False
@@ -234,7 +234,7 @@ class LibraryBuild:
 
     @property
     def reference(self) -> bool:
-        """Whether it has kernels of TensorFlow Lite Micro, and neither has nor calls a function of CMSIS-NN."""
+        """Tell whether it has kernels of TensorFlow Lite Micro, and neither has nor calls a function of CMSIS-NN."""
         return bool(self.registrations) and self.library is None and not self.asked
 
     @property

@@ -37,7 +37,7 @@ class Section(NamedTuple):
     """Whether it is a table of constructors, which is called writable and stays in flash."""
 
     def holds(self, address: int) -> bool:
-        """Whether an address is in it."""
+        """Tell whether an address is in it."""
         return self.loaded and self.address <= address < self.address + self.size
 
 

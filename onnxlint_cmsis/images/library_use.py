@@ -123,7 +123,7 @@ def library_use(image: Image) -> LibraryUse | None:
 
 
 def is_function(name: str) -> bool:
-    """Whether a name is that of a function of CMSIS-NN."""
+    """Tell whether a name is that of a function of CMSIS-NN."""
     return name.startswith("arm_") and name in table().functions
 
 
@@ -138,7 +138,7 @@ def functions_of(image: Image) -> dict[str, Code]:
 
 
 def _is_inlined(image: Image) -> bool:
-    """Whether most functions of the library are local or clones (`.constprop.0`), as link-time optimization leaves."""
+    """Tell if most functions of the library are local or clones (`.constprop.0`), as link-time optimization leaves."""
     whole = [
         symbol.local or "." in name
         for name, symbol in image.functions.items()
@@ -189,7 +189,7 @@ def _releases(functions: Mapping[str, Code], isa: Isa | None, inlined: bool) -> 
 
 
 def _can_be(functions: Mapping[str, Code], bit: int, inlined: bool) -> bool:
-    """Whether the functions can be those of a release."""
+    """Tell whether the functions can be those of a release."""
     known = table()
     rows = {name: known.row(name, bit) for name in functions}
     if any(row is None for row in rows.values()):

@@ -46,7 +46,7 @@ class Profile(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether it measured nothing: the default of TensorFlow Lite Micro's micro_time.cc gives 0 ticks always."""
+        """Tell if it measured nothing: the default of TensorFlow Lite Micro's micro_time.cc gives 0 ticks always."""
         return not self.total
 
 

@@ -146,7 +146,7 @@ def _tflm(image: Image) -> RuntimeUse:
 
 
 def _whole_program(image: Image) -> bool:
-    """Whether the linker optimized the whole program: functions are then seen in one file alone, and calls are gone."""
+    """Tell if the linker optimized the whole program: functions are then seen in one file alone, and calls are gone."""
     seen = [symbol.local for name, symbol in image.functions.items() if name.startswith("_ZN6tflite")]
     return sum(seen) * 2 > len(seen)
 
@@ -170,5 +170,5 @@ def _called(image: Image, places: dict[int, str]) -> Iterator[str]:
 
 
 def _registers(image: Image, address: int) -> bool:
-    """Whether an address lies in a function that makes a registration, which may take its beginning from another."""
+    """Tell if an address lies in a function that makes a registration, which may take its beginning from another."""
     return any(start <= address < start + size for start, size in image.registrations)

@@ -21,5 +21,5 @@ class Assumptions(NamedTuple):
 
     @property
     def stays_float(self) -> bool:
-        """Whether layers that compute in float go to functions for floating-point numbers."""
+        """Tell whether layers that compute in float go to functions for floating-point numbers."""
         return self.data_type in FLOAT.types

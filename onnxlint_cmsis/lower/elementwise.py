@@ -45,7 +45,7 @@ def _copied(graph: Graph, node: Node, assume: Assumptions) -> Decision:
 
 
 def _factors_fit(graph: Graph, node: Node, factors: list[float]) -> bool:
-    """Whether the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
+    """Tell if the node's factors match the sizes exactly: 2.4 makes 4 of 2, but does not repeat each element twice."""
     position = 1 if canonical(node) == "Upsample" or node.opset < 11 else 2
     given: object = node.attributes.get("scales", ())
     if node.has(position):

@@ -179,7 +179,7 @@ def _reader(graph: Graph, tensor: str) -> Node | Decision:
 
 
 def _quantize_alike(graph: Graph, readers: Sequence[Node]) -> bool:
-    """Whether nodes quantize to one type, scale and zero-point: ONNX Runtime writes one for each branch if asked to."""
+    """Tell if nodes quantize to one type, scale and zero-point: ONNX Runtime writes one for each branch if asked to."""
     numbers = [of_result(graph, node) if quantizes(node) else None for node in readers]
     first = numbers[0]
     return first is not None and all(other is not None and other.equals(first) for other in numbers)

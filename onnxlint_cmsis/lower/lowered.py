@@ -61,12 +61,12 @@ class LoweredLayer(NamedTuple):
 
     @property
     def assumed(self) -> bool:
-        """Whether the model computes in float here."""
+        """Tell whether the model computes in float here."""
         return bool(self.layer and self.layer.assumed)
 
     @property
     def weighted(self) -> bool:
-        """Whether it multiplies by weights."""
+        """Tell whether it multiplies by weights."""
         return bool(self.layer and self.layer.macs is not None and self.layer.channels)
 
 

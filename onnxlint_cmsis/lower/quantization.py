@@ -44,7 +44,7 @@ class AffineQuantization(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether scales and zero-points are fixed in the file."""
+        """Tell whether scales and zero-points are fixed in the file."""
         return self.scales is not None and self.zero_points is not None
 
     @property

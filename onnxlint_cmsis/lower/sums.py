@@ -63,7 +63,7 @@ class SumTerms(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """Whether some weights of 8 bits would make a sum overflow."""
+        """Tell whether some weights of 8 bits would make a sum overflow."""
         import numpy as np
 
         guess = self.products * 128 * max(map(abs, self.reach))

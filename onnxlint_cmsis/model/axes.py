@@ -33,7 +33,7 @@ class Axis(NamedTuple):
 
     @property
     def indexed(self) -> bool:
-        """Whether its size and every part's is known, so that it has indices."""
+        """Tell whether its size and every part's is known, so that it has indices."""
         return self.size is not None and all(part.indexed for part in self.parts)
 
 

@@ -261,7 +261,7 @@ class Graph:
         return texts
 
     def stores(self, name: str) -> bool:
-        """Whether the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
+        """Tell if the file itself holds a value, as an initializer or in a Constant node, so that it can be edited."""
         producer = self.producers.get(name)
         return name in self.constants and (producer is None or producer.is_op("Constant"))
 

@@ -35,17 +35,17 @@ class Form(Enum):
 
     @property
     def convolves(self) -> bool:
-        """Whether the weights slide along a plane."""
+        """Tell whether the weights slide along a plane."""
         return self.order not in ("*IO", "IO", "OI")
 
     @property
     def depthwise(self) -> bool:
-        """Whether each channel is a group by itself."""
+        """Tell whether each channel is a group by itself."""
         return "1" in self.order
 
     @property
     def transposed(self) -> bool:
-        """Whether the weights have all input channels, and the output channels of one group."""
+        """Tell whether the weights have all input channels, and the output channels of one group."""
         return self.whole == "I"
 
     def outputs(self, rank: int) -> int:

@@ -69,7 +69,7 @@ class Taps(NamedTuple):
 
     @property
     def covers(self) -> bool:
-        """Whether each place of the result has some tap inside the plane."""
+        """Tell whether each place of the result has some tap inside the plane."""
         return all(bool(part.any(axis=0).all()) for part in self.inside)
 
     def spread(self, numbers: Array, *, whole: bool) -> Array:

@@ -79,27 +79,27 @@ class Operator:
 
     @property
     def known(self) -> bool:
-        """Whether the registry has the operator."""
+        """Tell whether the registry has the operator."""
         return bool(self.name)
 
     @property
     def free(self) -> bool:
-        """Whether nothing is computed at run time: the same bytes or numbers, or no data at all."""
+        """Tell whether nothing is computed at run time: the same bytes or numbers, or no data at all."""
         return self.elements in UNCHANGED | CONVERTED | NO_DATA
 
     @property
     def moves(self) -> bool:
-        """Whether the result holds elements of the inputs and nothing else, whatever their values."""
+        """Tell whether the result holds elements of the inputs and nothing else, whatever their values."""
         return self.elements in MOVING | {Elements.JOINED}
 
     @property
     def keeps_scale(self) -> bool:
-        """Whether the result holds nothing but elements of the first input and zeros."""
+        """Tell whether the result holds nothing but elements of the first input and zeros."""
         return self.elements in MOVING | {Elements.SELECTED}
 
     @property
     def carries_sizes(self) -> bool:
-        """Whether sizes of tensors that it is given as data are followed through it."""
+        """Tell whether sizes of tensors that it is given as data are followed through it."""
         return not isinstance(self.sizes, NotFollowed)
 
     @property

@@ -23,7 +23,7 @@ class GrowthLimit(NamedTuple):
     """Whether it is percent."""
 
     def exceeded(self, figure: Figure) -> bool:
-        """Whether a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
+        """Tell if a figure grew by more; one that became unknown counts as grown, and so does the cost of a layer."""
         if figure.metric != self.metric or figure.before is None:
             return False
         if figure.after is None or any(layer.after is None for layer in figure.left_out):

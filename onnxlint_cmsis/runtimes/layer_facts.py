@@ -69,23 +69,23 @@ class LayerFacts:
 
     @property
     def broadcasts(self) -> bool:
-        """Whether its two operands are known to differ in shape."""
+        """Tell whether its two operands are known to differ in shape."""
         pair = self.shapes[:2]
         return len(pair) == 2 and None not in pair and pair[0] != pair[1]
 
     @property
     def clamped(self) -> bool:
-        """Whether a Relu or Clip behind it is part of the layer."""
+        """Tell whether a Relu or Clip behind it is part of the layer."""
         return self.record.epilogue is not None and bool(self.record.epilogue.clamps)
 
     @property
     def weight_zero_point(self) -> bool:
-        """Whether its weights have a zero-point other than 0, as int8."""
+        """Tell whether its weights have a zero-point other than 0, as int8."""
         return self.record.weights is not None and any(self.record.weights.signed_zero_points)
 
     @property
     def several_weight_scales(self) -> bool:
-        """Whether its weights have a scale for each output."""
+        """Tell whether its weights have a scale for each output."""
         scales = self.record.weights.scales if self.record.weights else None
         return scales is not None and len(scales) > 1
 

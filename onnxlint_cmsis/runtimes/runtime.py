@@ -51,12 +51,12 @@ class Runtime(NamedTuple):
 
     @property
     def judges(self) -> bool:
-        """Whether a runtime stands between the model and CMSIS-NN."""
+        """Tell whether a runtime stands between the model and CMSIS-NN."""
         return self.name not in (DIRECT.name, AUTO)
 
     @property
     def reads_tflite(self) -> bool:
-        """Whether TensorFlow Lite's converter writes what it reads: padding that is not SAME becomes a PAD there."""
+        """Tell if TensorFlow Lite's converter writes what it reads: padding that is not SAME becomes a PAD there."""
         return self.name == TFLM
 
     @property

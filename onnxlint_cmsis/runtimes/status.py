@@ -23,7 +23,7 @@ class StatusUse(NamedTuple):
 
     @property
     def unseen(self) -> bool:
-        """Whether no build looks at the status, so that wrong values go on."""
+        """Tell whether no build looks at the status, so that wrong values go on."""
         return self.text == _UNSEEN
 
 

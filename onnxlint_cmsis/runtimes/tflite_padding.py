@@ -42,7 +42,7 @@ def _same(call: KernelCall, axis: int) -> bool:
 
 
 def loses_padding(call: KernelCall) -> bool:
-    """Whether an average pool has a padding that is neither SAME nor VALID; the zeros of a PAD would count along."""
+    """Tell if an average pool has a padding that is neither SAME nor VALID; the zeros of a PAD would count along."""
     padded = call.function is Function.AVERAGE_POOL and any((*call.padding, *call.pad_after))
     return padded and not all(_same(call, axis) for axis in (0, 1))
 

@@ -25,7 +25,7 @@ class Device(NamedTuple):
 
     @property
     def knows_weights(self) -> bool:
-        """Whether the cost of reading weights is known: from their memory, or from a measurement."""
+        """Tell whether the cost of reading weights is known: from their memory, or from a measurement."""
         fitted = self.calibration is not None and self.calibration.cpu == self.cpu
         return fitted or self.weights != UNKNOWN
 

@@ -90,7 +90,7 @@ class PredictedTime(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether the memories are known and the range is narrow."""
+        """Tell whether the memories are known and the range is narrow."""
         return not self.reason and len(self.placed) == 1 and self.error <= ONE_NUMBER
 
     @property

@@ -18,7 +18,7 @@ LEFT = "4.0.0"
 
 
 def runs_dsp_body(target: Target) -> bool:
-    """Whether a build runs the code for DSP. With MVE it does so before 5.9.0, whose guard is "DSP and not MVEI"."""
+    """Tell if a build runs the code for DSP. With MVE it does so before 5.9.0, whose guard is "DSP and not MVEI"."""
     return target.isa is Isa.DSP or (target.isa is Isa.MVE and target.release != V5_9)
 
 
@@ -45,7 +45,7 @@ class LegacyBuild(NamedTuple):
 
     @property
     def dsp(self) -> bool:
-        """Whether it is the body for DSP."""
+        """Tell whether it is the body for DSP."""
         return self.name.startswith("dsp")
 
 

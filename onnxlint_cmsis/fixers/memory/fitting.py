@@ -59,7 +59,7 @@ class Fit(NamedTuple):
 
     @property
     def planned(self) -> bool:
-        """Whether a memory plan makes an arena smaller."""
+        """Tell whether a memory plan makes an arena smaller."""
         return self.sizes != tuple(arena.to_write for arena in self.arenas)
 
     @property

@@ -63,7 +63,7 @@ def segments(model: TfliteModel) -> Iterator[Segment]:
 
 
 def _follows(model: TfliteModel, main: Subgraph, operator: TfliteOperator, channels: int, *, depthwise: bool) -> bool:
-    """Whether an operator computes each channel by itself, and may stand there: one depthwise, then at most pools."""
+    """Tell if an operator computes each channel by itself, and may stand there: one depthwise, then at most pools."""
     if operator.op == "DEPTHWISE_CONV_2D":
         cuttable = not depthwise and _cuttable(model, main, operator)
         return cuttable and main.tensors[operator.outputs[0]].shape[-1] == channels

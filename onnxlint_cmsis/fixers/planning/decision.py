@@ -41,7 +41,7 @@ class SizeDecision(NamedTuple):
 
     @property
     def repairs(self) -> bool:
-        """Whether hazards go away."""
+        """Tell whether hazards go away."""
         return sum(self.after.hazards) < sum(self.before.hazards)
 
 

@@ -175,7 +175,7 @@ def _alone(price: Price) -> Column:
 
 
 def _countable(calls: KernelCall) -> bool:
-    """Whether no number of the call is too large and no loop too long; an array for a call that stands for many."""
+    """Tell if no number of the call is too large and no loop too long; an array for a call that stands for many."""
     if any(isinstance(number, int) and abs(number) >= LARGEST for number in calls.variables().values()):
         return False
     given, kernel, result = (

@@ -37,7 +37,7 @@ class Site(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether each axis is one class as a whole, so that other sizes of the classes give other channel counts."""
+        """Tell if each axis is one class as a whole, so that other sizes of the classes give other channel counts."""
         return self.inputs.form is self.outputs.form is AxisForm.LEAF
 
     def channels(self, sizes: Mapping[int, int]) -> Channels | None:

@@ -105,7 +105,7 @@ def _unclamped(old: Side, new: Side, name: str) -> tuple[str, tuple[float, float
 
 
 def _read_as_written(side: Side, node: Node, position: int) -> bool:
-    """Whether a node takes integers to mean what their producer means by them; constants mean what the node says."""
+    """Tell if a node takes integers to mean what their producer means by them; constants mean what the node says."""
     if not node.has(position) or side.stored(node.inputs[position]) is not None:
         return True
     taken, written = of_input(side.graph, node, position), of_integers(side.graph, node.inputs[position])

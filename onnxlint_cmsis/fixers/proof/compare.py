@@ -37,7 +37,7 @@ class Spread:
 
     @property
     def inexcusable(self) -> bool:
-        """Whether it differs regardless of its range: integers, NaN on one side, another shape."""
+        """Tell whether it differs regardless of its range: integers, NaN on one side, another shape."""
         return self.largest > 0 and (not self._floats or self.largest == float("inf"))
 
     def add(self, old: Any, new: Any) -> None:
@@ -86,7 +86,7 @@ class OutputComparison:
 
     @property
     def failed(self) -> bool:
-        """Whether some output differs so that no further run can excuse it."""
+        """Tell whether some output differs so that no further run can excuse it."""
         return any(spread.inexcusable for spread in self._spreads)
 
     def differences(self) -> tuple[Difference, ...]:

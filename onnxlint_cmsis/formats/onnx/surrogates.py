@@ -142,7 +142,7 @@ def _attributes(operator: Operator, opset: int) -> tuple[str, ...]:
 
 
 def _unguarded_axis(node: NodeProto) -> bool:
-    """Whether this is a LayerNormalization that onnx 1.23 may crash on: it uses any axis without a look at the rank."""
+    """Tell if this is a LayerNormalization that onnx 1.23 may crash on: it uses any axis without a look at the rank."""
     return node.op_type == LAYER_NORMALIZATION.name and int_attribute(node, "axis", -1) != -1
 
 

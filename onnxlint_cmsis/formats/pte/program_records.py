@@ -41,7 +41,7 @@ class PteTensor(NamedTuple):
 
     @property
     def constant(self) -> bool:
-        """Whether its values are fixed."""
+        """Tell whether its values are fixed."""
         return self.data is not None or bool(self.external)
 
     @property

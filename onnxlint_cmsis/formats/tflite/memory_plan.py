@@ -33,7 +33,7 @@ class StatedPlan(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it holds as many offsets as it says."""
+        """Tell whether it holds as many offsets as it says."""
         return self.number == len(self.offsets)
 
 

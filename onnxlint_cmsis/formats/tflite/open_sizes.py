@@ -16,7 +16,7 @@ OPEN = -1
 
 
 def is_open(tensor: TfliteTensor) -> bool:
-    """Whether a size of a tensor is a placeholder, once `with_open_sizes` or `with_input_shapes` has seen its file."""
+    """Tell if a size of a tensor is a placeholder, once `with_open_sizes` or `with_input_shapes` has seen its file."""
     return any(pair == (OPEN, OPEN) for pair in zip(tensor.shape, tensor.signature, strict=False))
 
 

@@ -93,12 +93,12 @@ class LayerTable(NamedTuple):
 
     @property
     def partly(self) -> bool:
-        """Whether the cost of a layer is no single number, so that shares are of the others."""
+        """Tell whether the cost of a layer is no single number, so that shares are of the others."""
         return any(cell.instructions is None for row in self.rows for cell in row.cells)
 
     @property
     def timed(self) -> bool:
-        """Whether the time of a layer is known."""
+        """Tell whether the time of a layer is known."""
         return any(cell.time for row in self.rows for cell in row.cells)
 
     @property

@@ -332,7 +332,7 @@ class Interpretation(FileExecution):
         return self.loaded.program.methods
 
     def has_cost(self, node: Node, target: Target) -> bool:
-        """Whether there can be a cost: not in a program that stops, nor of a call that is repeated for each place."""
+        """Tell if there can be a cost: not in a program that stops, nor of a call that is repeated for each place."""
         row = self.rows(target)[node.index]
         repeated = (
             row.call is not None and row.call.input_dims != row.call.filter_dims and "elementwise" in row.call.entry

@@ -49,7 +49,7 @@ def moved_axes(tensor: PteTensor) -> tuple[int, ...]:
 
 
 def misread(written: PteTensor, read: PteTensor) -> bool:
-    """Whether a view without a call reads bytes in another order than they were written in.
+    """Tell whether a view without a call reads bytes in another order than they were written in.
 
     A reshape keeps the order of elements, so that sizes may change where both lie in the order of their sizes.
     """

@@ -31,7 +31,7 @@ class LayerDifference(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether equal inputs give equal results."""
+        """Tell whether equal inputs give equal results."""
         return self.bound.steps == 0
 
 

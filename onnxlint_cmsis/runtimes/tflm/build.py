@@ -28,7 +28,7 @@ class TflmBuild(NamedTuple):
 
     @property
     def _brings(self) -> bool:
-        """Whether the library is the one that the revision downloads."""
+        """Tell whether the library is the one that the revision downloads."""
         return self.own_library and self.target.release == self.revision.release
 
     @property

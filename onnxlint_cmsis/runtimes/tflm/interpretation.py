@@ -153,7 +153,7 @@ class Interpretation(FileExecution):
         return (WITHOUT_CMSIS_NN,) if self._build == "NONE" else ()
 
     def has_cost(self, node: Node, target: Target) -> bool:
-        """Whether there can be a cost: not in a model that stops, nor of several functions (in SIZE builds)."""
+        """Tell whether there can be a cost: not in a model that stops, nor of several functions (in SIZE builds)."""
         rows = self.report(target).operators
         several = any(len(rows[row].functions) > 1 for row in self._rows_of.get(node.index, ()))
         return not self.stop(target) and (node.index in self._graph.once or not several)

@@ -37,7 +37,7 @@ def tensor_bytes(tensor: TfliteTensor) -> int:
 
 
 def quantized(tensor: TfliteTensor) -> bool:
-    """Whether the tensor gets a quantization: it needs scales and zero-points (lite/micro/micro_allocator.cc:275)."""
+    """Tell if the tensor gets a quantization: it needs scales and zero-points (lite/micro/micro_allocator.cc:275)."""
     return tensor.quantization is not None and bool(tensor.quantization.zero_points)
 
 

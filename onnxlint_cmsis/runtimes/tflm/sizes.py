@@ -56,17 +56,17 @@ class Sizes:
 
     @property
     def counts_differ(self) -> bool:
-        """Whether a result has another number of elements."""
+        """Tell whether a result has another number of elements."""
         return any(prod(stated) != prod(computed) for stated, computed in zip(self.stated, self.computed, strict=True))
 
     @property
     def overrun(self) -> bool:
-        """Whether the inputs make more elements than the file has room for."""
+        """Tell whether the inputs make more elements than the file has room for."""
         return any(prod(stated) < prod(computed) for stated, computed in zip(self.stated, self.computed, strict=True))
 
     @property
     def read(self) -> bool:
-        """Whether an operator reads a result, in the shape of the file."""
+        """Tell whether an operator reads a result, in the shape of the file."""
         return not self.view.read.isdisjoint(self.view.operator.outputs)
 
     def text(self, does: str) -> str:
