@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary
-from onnxlint_cmsis.cli.fix_promises import (
-    Promises,
-    SizeFindings,
-    can_fix,
-    fix_request,
-    repaired_by_fix,
-    size_findings,
-    too_large_for_sizes,
-)
+from onnxlint_cmsis.cli import fix_promises
 from onnxlint_cmsis.cli.full_names import with_full_names
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.selection import adjust, enabled
@@ -78,9 +70,13 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     path, graph, lowered = model.path, model.graph, model.lowered
     codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
     sizing = [code for code in codes if enabled(code, settings, path)]
-    too_large = too_large_for_sizes(model, settings)
+    too_large = fix_promises.too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
-    sized = size_findings(model, settings, prices) if sizing and lowered.layers and not too_large else SizeFindings()
+    sized = (
+        fix_promises.size_findings(model, settings, prices)
+        if sizing and lowered.layers and not too_large
+        else fix_promises.SizeFindings()
+    )
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
     layers = _promised(_layer_findings(model, settings), sized.repairs, model, settings, searched=not too_large)
     fit, deployed = _fit(model, settings), _deployed(model, settings)
@@ -201,10 +197,10 @@ def _fit(model: ModelAnalysis, settings: Settings) -> _Fit:
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
     fits = device_fits(model)
-    if any(fit.fits is False for fit in fits) and can_fix(model):
+    if any(fit.fits is False for fit in fits) and fix_promises.can_fix(model):
         from onnxlint_cmsis.fixers.exact_way import with_exact_ways
 
-        fits = with_exact_ways(model, fits, fix_request(settings, model.path, model))
+        fits = with_exact_ways(model, fits, fix_promises.fix_request(settings, model.path, model))
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
     return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)
@@ -256,12 +252,12 @@ def _promised(
 
     `sized` are the classes that the fix gives other channel counts to step around hazards.
     """
-    if not can_fix(model):
+    if not fix_promises.can_fix(model):
         return findings
     from onnxlint_cmsis.checks.repair_prices import priced
 
-    marked = list(map(Promises(model, settings).marked, priced(findings, sized) if sized else findings))
-    if not (searched and any(map(repaired_by_fix, marked))):
+    marked = list(map(fix_promises.Promises(model, settings).marked, priced(findings, sized) if sized else findings))
+    if not (searched and any(map(fix_promises.repaired_by_fix, marked))):
         return marked
     from onnxlint_cmsis.cli.repair_prices import with_prices
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from onnxlint_cmsis.formats.flatbuffer import Table, Value, root_of
-from onnxlint_cmsis.formats.tflite import new_tables
+from onnxlint_cmsis.formats.tflite import new_operators, new_tables
 from onnxlint_cmsis.formats.tflite.file_model import TfliteOperator, TfliteTensor
 from onnxlint_cmsis.formats.tflite.flat_edit import FlatEdit
 from onnxlint_cmsis.formats.tflite.flat_writer import (
@@ -18,13 +18,6 @@ from onnxlint_cmsis.formats.tflite.flat_writer import (
     scalars,
 )
 from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN, plan_bytes
-from onnxlint_cmsis.formats.tflite.new_operators import (
-    NewOperator,
-    copied_operator,
-    new_code,
-    new_operator,
-    operator_number,
-)
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.formats.tflite.schema import OPERATORS, SCALARS, SCHEMA
@@ -135,16 +128,18 @@ class TfliteEdit:
         table = self._operators[where.subgraph][where.number]
         self._flat.write_vector(table.position("outputs"), scalars("int", outputs))
 
-    def insert(self, where: OperatorPlace, new: NewOperator) -> None:
+    def insert(self, where: OperatorPlace, new: new_operators.NewOperator) -> None:
         """Add an operator behind one of the file, or with number -1 in front of all, and behind those added before."""
         self._plan_holds = False
-        numbers = [(operator_number(code), code.number("version")) for code in self._codes] + [*self._more_codes]
+        numbers = [(new_operators.operator_number(code), code.number("version")) for code in self._codes] + [
+            *self._more_codes
+        ]
         wanted = OPERATORS.index(new.op)
         fitting = (index for index, (op, version) in enumerate(numbers) if op == wanted and version >= new.version)
         code = next(fitting, len(numbers))
         if code == len(numbers):
-            self._more_codes[wanted, new.version] = new_code(self._flat, wanted, new.version)
-        self._put(where, new_operator(self._flat, new, code))
+            self._more_codes[wanted, new.version] = new_operators.new_code(self._flat, wanted, new.version)
+        self._put(where, new_operators.new_operator(self._flat, new, code))
 
     def insert_copy(
         self,
@@ -157,7 +152,7 @@ class TfliteEdit:
         """Add a copy of an operator with other tensors and options, as `insert` does. Raises NotAppliedError."""
         self._plan_holds = False
         old = self._operators[like.subgraph][like.number]
-        self._put(where, copied_operator(self._flat, old, tuple(inputs), tuple(outputs), options))
+        self._put(where, new_operators.copied_operator(self._flat, old, tuple(inputs), tuple(outputs), options))
 
     def _put(self, where: OperatorPlace, operator: Address) -> None:
         self._more_operators.setdefault(where, []).append(operator)

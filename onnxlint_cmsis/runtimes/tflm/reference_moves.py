@@ -5,33 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm import move_conditions
 from onnxlint_cmsis.runtimes.tflm.axis_conditions import axis_within, contiguous
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, asked_since, checks, int16_until, rows, type_until
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8, INT16, MOVED, NUMBERS
-from onnxlint_cmsis.runtimes.tflm.move_conditions import (
-    aligned_once,
-    blocks_fit,
-    broadcast_to_shape,
-    centred,
-    embedding_fits,
-    expanded,
-    filled,
-    gathered,
-    gathered_points,
-    packed,
-    padded_axes,
-    planes_fit,
-    rows_within,
-    same_bytes,
-    same_elements,
-    selected_ranks,
-    selected_shapes,
-    squeezed,
-    squeezed_output,
-    strided,
-    two_sizes,
-    update_fits,
-)
 from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, INDICES, LEFT, OUTPUT, SECOND, SIZES, THIRD, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     MOST_AXES,
@@ -88,7 +65,7 @@ MOVES: CheckTable = (
             92: same_type(DATA, OUTPUT),
         }),
         *asked_since(CONSTANT_CHECKS, Row("broadcast_to.cc:98", PREPARE, stored(SIZES))),
-        Row("broadcast_to.cc:101", PREPARE, broadcast_to_shape),
+        Row("broadcast_to.cc:101", PREPARE, move_conditions.broadcast_to_shape),
     )),
     ("CONCATENATION", (
         *checks("concatenation.cc", {
@@ -111,59 +88,63 @@ MOVES: CheckTable = (
     )),
     ("DEPTH_TO_SPACE", checks("depth_to_space.cc", {
         41: inputs(1), 42: outputs, 48: given(DATA), 51: given(OUTPUT), 53: ranked(DATA, 4, 4),
-        56: typed(OUTPUT, *MOVED), 58: same_type(DATA, OUTPUT), 71: blocks_fit,
+        56: typed(OUTPUT, *MOVED), 58: same_type(DATA, OUTPUT), 71: move_conditions.blocks_fit,
     })),
     ("DYNAMIC_UPDATE_SLICE", checks("dynamic_update_slice.cc", {
-        127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES), 160: update_fits,
+        127: inputs(3), 128: outputs, 149: same_type(LEFT, SECOND), 150: typed(THIRD, *INDEX_TYPES),
+        160: move_conditions.update_fits,
     }, {217: typed(LEFT, "FLOAT32", "INT8", "INT16", "INT32")})),
     ("EMBEDDING_LOOKUP", (
         *checks("embedding_lookup.cc", {
             69: inputs(2), 70: outputs, 77: ranked(LEFT, 1, 1), 78: typed(LEFT, "INT32"), 83: ranked(SECOND, 2, 99),
             84: typed(SECOND, *MOVED), 91: where(SECOND, FLOAT, typed(OUTPUT, *FLOAT)), 93: typed(OUTPUT, *MOVED),
-            112: embedding_fits,
-        }, {138: rows_within}),
+            112: move_conditions.embedding_fits,
+        }, {138: move_conditions.rows_within}),
         Row("embedding_lookup.cc:59", PREPARE, where(SECOND, INT8, where(OUTPUT, FLOAT, pointed(SECOND, 0)))),
     )),
     ("EXPAND_DIMS", (
         *checks("expand_dims.cc", {90: inputs(2), 91: outputs}),
         *asked_since(CONSTANT_CHECKS, Row("expand_dims.cc:102", PREPARE, stored(AXIS))),
-        *checks("expand_dims.cc", {104: expanded}, {140: typed(DATA, *NUMBERS)}),
+        *checks("expand_dims.cc", {104: move_conditions.expanded}, {140: typed(DATA, *NUMBERS)}),
     )),
     ("FILL", (
         *checks("fill.cc", {
             73: given(LEFT), 76: given(SECOND), 82: ranked(SECOND, 0, 0), 85: same_type(SECOND, OUTPUT),
         }),
         Row("fill.cc:90", PREPARE, stored(LEFT), since=CONSTANT_CHECKS),
-        Row("fill.cc:94", PREPARE, filled),
+        Row("fill.cc:94", PREPARE, move_conditions.filled),
         Row("fill.cc:125", INVOKE, typed(SECOND, "FLOAT32", "INT32", "INT8")),
     )),
     ("GATHER", checks("gather.cc", {
-        103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED), 147: gathered,
+        103: inputs(2), 104: outputs, 122: typed(INDICES, "INT32"), 137: typed(DATA, *MOVED),
+        147: move_conditions.gathered,
     })),
     ("GATHER_ND", checks("gather_nd.cc", {
-        34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"), 76: gathered_points,
+        34: inputs(2), 35: outputs, 51: typed(DATA, *MOVED), 60: typed(INDICES, "INT32"),
+        76: move_conditions.gathered_points,
     })),
     ("MIRROR_PAD", (
-        *checks("mirror_pad.cc", {182: padded_axes}, {155: typed(OUTPUT, *MOVED)}),
+        *checks("mirror_pad.cc", {182: move_conditions.padded_axes}, {155: typed(OUTPUT, *MOVED)}),
         Row("mirror_pad.cc:75", WRONG, typed(SECOND, *INDEX_TYPES)),
     )),
     ("PACK", (
-        *rows(INVOKE, "pack.cc", {59: packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "INT64")}),
+        *rows(INVOKE, "pack.cc", {59: move_conditions.packed, 101: typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32",
+            "INT64")}),
         int16_until("pack.cc:101", "2025-08-20", OUTPUT),
     )),
     ("RESHAPE", checks("reshape_common.cc", {
-        88: inputs(1, 2), 89: outputs, 77: same_type(DATA, OUTPUT), 78: same_elements,
+        88: inputs(1, 2), 89: outputs, 77: same_type(DATA, OUTPUT), 78: move_conditions.same_elements,
     })),
     ("RESIZE_BILINEAR", checks("resize_bilinear.cc", {
         36: inputs(2), 37: outputs, 46: ranked(DATA, 4, 4), 47: ranked(SIZES, 1, 1), 49: typed(SIZES, "INT32"),
-        52: stored(SIZES), 58: aligned_once,
+        52: stored(SIZES), 58: move_conditions.aligned_once,
     }, {103: typed(OUTPUT, *MOVED)})),
     ("RESIZE_NEAREST_NEIGHBOR", (
         *checks("resize_nearest_neighbor.cc", {
             38: inputs(2), 39: outputs, 50: ranked(DATA, 4, 4), 51: ranked(SIZES, 1, 1), 52: typed(SIZES, "INT32"),
-            53: two_sizes, 57: stored(SIZES),
+            53: move_conditions.two_sizes, 57: stored(SIZES),
         }, {108: typed(OUTPUT, *NUMBERS)}),
-        Row("resize_nearest_neighbor.cc:81", WRONG, centred, until="2026-02-10"),
+        Row("resize_nearest_neighbor.cc:81", WRONG, move_conditions.centred, until="2026-02-10"),
     )),
     ("REVERSE_V2", (
         *checks("reverse.cc", {47: inputs(2), 48: outputs, 60: ranked(AXIS, 1, 1), 61: ranked(DATA, 0, MOST_AXES)}),
@@ -181,9 +162,10 @@ MOVES: CheckTable = (
     )),
     ("SELECT_V2", (
         *checks("select.cc", {
-            78: inputs(3), 79: outputs, 95: typed(LEFT, "BOOL"), 96: same_type(SECOND, THIRD), 110: selected_shapes,
+            78: inputs(3), 79: outputs, 95: typed(LEFT, "BOOL"), 96: same_type(SECOND, THIRD),
+            110: move_conditions.selected_shapes,
         }, {176: typed(SECOND, *NUMBERS)}),
-        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, selected_ranks, until=ANY_RANK, cause="broadcast"),
+        Row(f"{RUNTIME_SHAPE}:113", ABORTS_INVOKE, move_conditions.selected_ranks, until=ANY_RANK, cause="broadcast"),
     )),
     ("SHAPE", checks("shape.cc", {39: inputs(1), 40: outputs}, {51: typed(OUTPUT, "INT32")})),
     ("SLICE", (
@@ -201,7 +183,7 @@ MOVES: CheckTable = (
     ("SPACE_TO_BATCH_ND", _blocks("space_to_batch_nd.cc", 51, 64, 109)),
     ("SPACE_TO_DEPTH", checks("space_to_depth.cc", {
         40: inputs(1), 41: outputs, 52: ranked(DATA, 4, 4), 55: typed(OUTPUT, *MOVED),
-        57: same_type(DATA, OUTPUT), 65: planes_fit,
+        57: same_type(DATA, OUTPUT), 65: move_conditions.planes_fit,
     })),
     ("SPLIT", checks("split.cc", {
         73: given(LEFT), 78: stored(LEFT),
@@ -210,9 +192,9 @@ MOVES: CheckTable = (
         75: inputs(3), 82: stored(THIRD),
     }, {97: axis_within(THIRD, DATA), 114: typed(DATA, *_SPLIT_TYPES)})),
     ("SQUEEZE", (
-        *checks("squeeze.cc", {48: inputs(1), 49: outputs, 61: ranked(DATA, 0, 8), 74: squeezed}),
-        Row("squeeze.cc:83", ABORTS_PREPARE, squeezed_output),
-        Row("squeeze.cc:107", INVOKE, same_bytes),
+        *checks("squeeze.cc", {48: inputs(1), 49: outputs, 61: ranked(DATA, 0, 8), 74: move_conditions.squeezed}),
+        Row("squeeze.cc:83", ABORTS_PREPARE, move_conditions.squeezed_output),
+        Row("squeeze.cc:107", INVOKE, move_conditions.same_bytes),
     )),
     ("STRIDED_SLICE", (
         *checks("strided_slice_common.cc", {139: inputs(4), 140: outputs, 142: ranked(DATA, 0, 4)}),
@@ -220,7 +202,7 @@ MOVES: CheckTable = (
             Row(f"strided_slice_common.cc:{line}", PREPARE, stored(KernelOperand(position, f"input {position}")))
             for position, line in ((1, 144), (2, 146), (3, 148))
         )),
-        Row("strided_slice_common.cc:119", PREPARE, strided),
+        Row("strided_slice_common.cc:119", PREPARE, move_conditions.strided),
         Row("strided_slice.cc:78", INVOKE, typed(OUTPUT, "FLOAT32", "INT8", "INT16", "INT32", "BOOL")),
         type_until("BOOL", "strided_slice.cc:78", "2023-03-22", OUTPUT),
     )),
