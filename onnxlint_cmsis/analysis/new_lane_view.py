@@ -135,7 +135,7 @@ class NewLaneView(ValueView):
             self._leaves[name] = tuple(leaf for axis in axes for leaf in leaves_of(axis))
         return [leaf for leaf in self._leaves[name] if not leaf.fixed]
 
-    def _small_values(self, node: Node, position: int) -> Sequence[float]:
+    def _numbers(self, node: Node, position: int) -> Sequence[float]:
         """All elements of a small constant; none where they are not known."""
         constant = self.graph.constants.get(node.inputs[position])
         return _small_values(constant) if constant is not None and not constant.overridable else ()

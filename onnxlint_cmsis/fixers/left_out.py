@@ -67,16 +67,16 @@ def _unpadded(fix: Attempt, reasons: Reasons) -> Iterator[SkippedClass]:
             yield SkippedClass(group.size, group.size + step.more, tuple(layers), reason)
 
 
-def _reason(fix: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClass) -> str:
-    """Why a class stays; empty where nothing keeps it."""
+def _reason(fix: Attempt, reasons: Reasons, wished: Wishes, group: DimensionClass) -> str | None:
+    """Why a class stays; None where nothing keeps it."""
     refused = fix.first.refused.get(group.id)
     if refused is not None:
         return reasons.get(resized_step(fix.base, group)) or refused
     budget, decision = fix.first.options.budget, wished.unbounded
     if budget is None or group.id in fix.first.decision.sizes or group.id not in decision.sizes:
-        return ""
+        return None
     added = decision.after.bytes - decision.without(group.id).bytes
-    return over_budget(budget, added) if added > 0 else ""
+    return over_budget(budget, added) if added > 0 else None
 
 
 def why_nothing(fix: Attempt, left: tuple[SkippedClass, ...], wished: Wishes) -> str:

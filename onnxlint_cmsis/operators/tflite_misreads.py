@@ -54,8 +54,8 @@ Sizes = Mapping[str, tuple[int, ...]]
 Reader = Callable[[str], "Array | None"]
 
 
-def misread(node: Node, graph: Graph, roles: Roles, read: Reader, computed: Sizes) -> str:
-    """Say what a layer's kernel takes for what it is not, as a clause; empty where it takes nothing so.
+def misread(node: Node, graph: Graph, roles: Roles, read: Reader, computed: Sizes) -> str | None:
+    """Say what a layer's kernel takes for what it is not, as a clause; None where it takes nothing so.
 
     `read` gives the array of a constant, `computed` the sizes of tensors that operators make, as far as they are known.
     """
@@ -66,42 +66,42 @@ def misread(node: Node, graph: Graph, roles: Roles, read: Reader, computed: Size
     return told or (roles.form is not None and _weights(node, graph, roles, roles.form)) or _activation(node, graph)
 
 
-def _indices(node: Node, graph: Graph) -> str:
+def _indices(node: Node, graph: Graph) -> str | None:
     positions, types = INDICES.get(node.op_type, ((), ()))
     kinds = [graph.elem_type(node.inputs[position]) for position in positions if node.has(position)]
     bad = next((kind for kind in kinds if kind not in types), "")
-    return f"its places, sizes or axes are {bad}, which kernels read as int32" if bad else ""
+    return f"its places, sizes or axes are {bad}, which kernels read as int32" if bad else None
 
 
-def _places(node: Node, graph: Graph, read: Reader) -> str:
+def _places(node: Node, graph: Graph, read: Reader) -> str | None:
     """Constant places outside the data: kernels count from 0 alone and read beside it (gather.cc, gather_nd.cc)."""
     if node.op_type not in ("GATHER", "GATHER_ND") or not node.has(1) or node.inputs[1] not in graph.constants:
-        return ""
+        return None
     places, shape = read(node.inputs[1]), graph.shape(node.inputs[0]) or ()
     if places is None or None in shape or not -len(shape) <= node.int("axis") < len(shape):
-        return ""
+        return None
     if node.op_type == "GATHER":
         sizes = np.array(shape[node.int("axis")])
     elif 0 < (places.shape or (0,))[-1] <= len(shape):
         sizes = np.array(shape[: places.shape[-1]])
     else:
         return f"its places of {list(places.shape)} are not those of {list(shape)}"
-    return "" if ((places >= 0) & (places < sizes)).all() else f"it picks places outside of {list(shape)}"
+    return None if ((places >= 0) & (places < sizes)).all() else f"it picks places outside of {list(shape)}"
 
 
-def _data(node: Node, graph: Graph, roles: Roles) -> str:
+def _data(node: Node, graph: Graph, roles: Roles) -> str | None:
     if node.op_type in MIXES:
-        return ""
+        return None
     data = (node.inputs[position] for position in roles.data_of(node))
     kinds = {graph.elem_type(name) for name in (*data, *node.outputs) if name}
     if node.op_type == "PRELU" and "int16" in kinds:
         kinds.discard("int8")  # of its slopes
-    return f"its kernel reads and writes one type, and it has {', '.join(sorted(kinds))}" if len(kinds) > 1 else ""
+    return f"its kernel reads and writes one type, and it has {', '.join(sorted(kinds))}" if len(kinds) > 1 else None
 
 
-def _weights(node: Node, graph: Graph, roles: Roles, form: Form) -> str:
+def _weights(node: Node, graph: Graph, roles: Roles, form: Form) -> str | None:
     if not roles.weights:
-        return ""
+        return None
     data, weights = (node.inputs[position] for position in (roles.data[0], roles.weights[0]))
     bias = node.inputs[roles.bias] if node.has(roles.bias) else ""
     kind, of_weights, of_bias = (graph.elem_type(name) if name else "" for name in (data, weights, bias))
@@ -122,16 +122,16 @@ def _weights(node: Node, graph: Graph, roles: Roles, form: Form) -> str:
         return f"its weights have {len(stored.scales)} scales, and kernels read {count}"
     if held is not None and None not in held and prod(size or 0 for size in held) != count:
         return f"its bias has {list(held)} elements, and kernels read {count}"
-    return ""
+    return None
 
 
-def _activation(node: Node, graph: Graph) -> str:
+def _activation(node: Node, graph: Graph) -> str | None:
     """Bounds that do not fit int32: pools go on without (`CalculateActivationRangeQuantized`, kernel_util.cc)."""
     bounds = ACTIVATIONS.get(node.text("fused_activation_function", "NONE")) or ACTIVATIONS.get(node.op_type)
     result = node.outputs[0] if node.outputs else ""
     if bounds is None or graph.elem_type(result) not in BITS:
-        return ""
+        return None
     stored = graph.quantization.get(result)
     scale = stored.scales[0] if stored is not None and stored.scales else 0.0
     fits = 0 < scale < float("inf") and all(abs(bound) < (1 << 30) * scale for bound in bounds if isfinite(bound))
-    return "" if fits else f"its activation has no bounds in steps of {scale:g}"
+    return None if fits else f"its activation has no bounds in steps of {scale:g}"

@@ -8,10 +8,10 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.fixers.planning.prices import risks
 
 
-def newly_met(old: ModelAnalysis, new: ModelAnalysis) -> str:
-    """A hazard, or an unknown cost, that layers of the new model alone meet, as a clause; empty for none."""
+def newly_met(old: ModelAnalysis, new: ModelAnalysis) -> str | None:
+    """A hazard, or an unknown cost, that layers of the new model alone meet, as a clause; None for none."""
     more = sorted({*_risks(new)} - {*_risks(old)})
-    return f"{more[0][1]} of {more[0][0]} would be met" if more else ""
+    return f"{more[0][1]} of {more[0][0]} would be met" if more else None
 
 
 def _risks(model: ModelAnalysis) -> Iterator[tuple[str, str]]:

@@ -69,12 +69,12 @@ def _around(holders: dict[str, Holder], path: str) -> Iterator[Holder]:
         path = holders[path].node.graph
 
 
-def _reason(chain: tuple[Holder, ...]) -> str:
-    """Why these subgraphs cannot be proven; empty where they can."""
+def _reason(chain: tuple[Holder, ...]) -> str | None:
+    """Why these subgraphs cannot be proven; None where they can."""
     for node, attribute in chain:
         if operator_of(node) is not IF:
             return f"a change in the {attribute} of {node.label} cannot be proven: whether that is run is not known"
     if len(chain) > 1:
         outer = chain[-1].node.label
         return f"a change in {chain[0].node.label}, inside a branch of {outer}, cannot be proven"
-    return ""
+    return None
