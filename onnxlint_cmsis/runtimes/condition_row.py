@@ -43,7 +43,7 @@ class ConditionRow(NamedTuple):
     """Instruction sets on which it holds alone, of layers that the others leave to CMSIS-NN; empty for all."""
     seen: bool = False
     """Whether the call was seen to do so, though the runtime was not run."""
-    told: Callable[[LayerFacts], str] = lambda _: ""
+    told: Callable[[LayerFacts], str | None] = lambda _: ""
     """What the layer has, as a clause."""
 
     def decides(self, facts: LayerFacts, runtime: Runtime) -> bool:

@@ -94,14 +94,14 @@ def _view(op: str, inputs: Sequence[TfliteTensor], output: TfliteTensor, *omitte
     return OperatorView(OPEN, Subgraph("", (*inputs, output), (), (), (operator,)), operator, 0, frozenset())
 
 
-def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revision: TflmRevision) -> str:
-    """What a kernel refuses of an operator that is yet to be converted, as a clause with its line; empty for nothing.
+def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revision: TflmRevision) -> str | None:
+    """What a kernel refuses of an operator that is yet to be converted, as a clause with its line; None for nothing.
 
     `kind` is the element type of its data, `shapes` are those of its data and `result` that of its output; a size that
     is left open counts as 1. Limits on scales, options and values are not asked: the converter writes these.
     """
     if op in NOT_ASKED:
-        return ""
+        return None
     first, settings = SETTINGS.get(op, (0, 0))
     count = len(shapes) if op == "CONCATENATION" else 2 if op in PAIRED else 1
     data = [_tensor(None if op in RESHAPED else sizes, kind, 1) for sizes in (*shapes, None)[:count]]
@@ -115,7 +115,7 @@ def refusal_of(op: str, kind: str, shapes: Sequence[Shape], result: Shape, revis
         if text and VERDICTS.get(limit.outcome) is Outcome.REFUSED:
             advice = f"; {limit.advice}" if limit.advice else ""
             return f"{text} ({limit.source.removeprefix('tensorflow/lite/')}){advice}"
-    return ""
+    return None
 
 
 def on_paper(facts: LayerFacts) -> OperatorView:
@@ -147,13 +147,13 @@ def _holds(row: KernelLimit, facts: LayerFacts) -> bool:
         return bool(row.layer and row.layer.causes)
 
 
-def refusal(facts: LayerFacts) -> str:
-    """What the reference kernel refuses in each type that converters may give the data, with its line; else empty."""
+def refusal(facts: LayerFacts) -> str | None:
+    """What the reference kernel refuses in each type that converters may give the data, with its line; else None."""
     if facts.op not in LIMITS:
-        return ""
+        return None
     result, revision = facts.graph.shape(facts.node.outputs[0]), reviewed_revision(facts.commit)
     texts = [refusal_of(facts.op, kind, facts.shapes, result, revision) for kind in facts.converted_types]
-    return texts[-1] if texts and all(texts) else ""
+    return texts[-1] if texts and all(texts) else None
 
 
 def _registered(facts: LayerFacts) -> bool:
@@ -175,11 +175,11 @@ def _of_kernels() -> tuple[ConditionRow, ...]:
     )  # fmt: skip
 
 
-def another_kernel(facts: LayerFacts) -> str:
-    """What a layer has whose kernel was another in this revision, and was not read; else empty."""
+def another_kernel(facts: LayerFacts) -> str | None:
+    """What a layer has whose kernel was another in this revision, and was not read; else None."""
     revision = reviewed_revision(facts.commit)
     if revision.since >= ALL_READ:
-        return ""
+        return None
     from onnxlint_cmsis.runtimes.tflm.unread import unread
 
     for row in unread(facts.op):
@@ -189,7 +189,7 @@ def another_kernel(facts: LayerFacts) -> str:
             continue
         if text:
             return text
-    return ""
+    return None
 
 
 TFLM_ROWS = (
