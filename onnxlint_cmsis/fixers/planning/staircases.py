@@ -190,6 +190,8 @@ class _Model:
         self._uses = activations(view.graph, view.lowered)
         self._lifetimes = buffer_lifetimes(self._uses) if self._uses else {}
         self._element = element_bytes(view.lowered)
+        self._present_arena: int | None = None
+        """Bytes of activations at today's widths, which every class has among its own; None until asked for."""
         self._resized: dict[int, list[tuple[int, tuple[Axis, ...]]]] = {}
         for buffer, name in self._uses.names.items() if self._uses else ():
             for leaf in {*all_leaves(view.dimensions.axes(name))}:
@@ -252,7 +254,11 @@ class _Model:
             if elements is None:
                 return None
             sizes[buffer] = self._element * elements
-        return plan_arena(self._uses._replace(sizes=sizes), 0, self._lifetimes).size
+        if sizes != self._uses.sizes:
+            return plan_arena(self._uses._replace(sizes=sizes), 0, self._lifetimes).size
+        if self._present_arena is None:
+            self._present_arena = plan_arena(self._uses, 0, self._lifetimes).size
+        return self._present_arena
 
 
 def _stored(view: PlanningInput) -> int:

@@ -265,6 +265,18 @@ def test_the_work_for_widths_has_a_limit_and_says_so(
         assert group["size"] in [step["size"] for step in group["widths"]]
 
 
+def test_the_widths_of_today_are_one_plan_of_the_arena_for_all_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of thousands of convolutions was planned again for each of them."""
+    planned = []
+    plan = widths.plan_arena
+    monkeypatch.setattr(widths, "plan_arena", lambda uses, *rest: planned.append(uses) or plan(uses, *rest))
+    classes = limited(inception(16), 0)
+    assert len(classes) > 20
+    assert all(len(staircase.steps) == 1 for staircase in classes)
+    assert len(planned) == 1
+    assert len({staircase.steps[0].arena for staircase in classes}) == 1
+
+
 def wide_chain(channels: int, plane: int) -> bytes:
     """Two convolutions with so many channels between them; the weights take no bytes."""
     return text(f"""
