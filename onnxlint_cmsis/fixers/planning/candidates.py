@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.planning.memory_bound import may_take_longer
 from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, REACH, FixOptions
 from onnxlint_cmsis.fixers.planning.prices import Prices
-from onnxlint_cmsis.fixers.planning.sites import Site
+from onnxlint_cmsis.fixers.planning.sites import Site, by_leaf
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.model.axes import leaves, resized
 
@@ -30,13 +30,13 @@ def domains_of(
     policy, hazardous = POLICIES[options.policy], hazardous_classes(view, prices)
     named = _named(view, prices, movable) if policy.named else {}
     least = dict.fromkeys(grouped_classes(view), 2)
-    domains = {}
+    domains, along = {}, by_leaf(view.sites)
     for leaf, group in movable.items():
         wanted = {*policy.sizes(group.size, live.get(leaf, group.size), options.align), *named.get(leaf, ())}
         if leaf in hazardous:
             wanted |= {*range(group.size, group.size + REACH)}
         elif policy.must_gain:
-            wanted -= may_take_longer(view, prices, leaf, group.size, wanted)
+            wanted -= may_take_longer(view, prices, group, along.get(leaf, ()), wanted)
         others = sorted(size for size in wanted - {group.size} if size >= least.get(leaf, 1))
         if others:
             domains[leaf] = (group.size, *others)

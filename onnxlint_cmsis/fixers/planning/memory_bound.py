@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
 from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.prices import Prices
@@ -26,10 +27,12 @@ FAST = ("tcm", "0")
 """Memories whose lines cost nothing."""
 
 
-def may_take_longer(view: PlanningInput, prices: Prices, leaf: int, have: int, sizes: Iterable[int]) -> set[int]:
-    """The sizes above `have` that make the layers along a class slower on some target."""
+def may_take_longer(
+    view: PlanningInput, prices: Prices, group: DimensionClass, sites: Sequence[Site], sizes: Iterable[int]
+) -> set[int]:
+    """The sizes above that of a class that make `sites`, the layers along it, slower on some target."""
+    leaf, have = group.id, group.size
     wider = sorted({size for size in sizes if size > have})
-    sites = [site for site in view.sites if leaf in site.leaves]
     if not wider or not sites:
         return set()
     timed, slower = _by_cycles(view, prices, leaf, (have, *wider), sites)

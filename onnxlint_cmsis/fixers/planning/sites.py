@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -16,6 +16,15 @@ from onnxlint_cmsis.model.axes import Axis, AxisForm, leaves, resized
 
 Channels = tuple[int, int]
 """Input and output channels of a call."""
+
+
+def by_leaf(sites: Iterable[Site]) -> dict[int, list[Site]]:
+    """The layers along each class."""
+    along: dict[int, list[Site]] = {}
+    for site in sites:
+        for leaf in site.leaves:
+            along.setdefault(leaf, []).append(site)
+    return along
 
 
 class Site(NamedTuple):

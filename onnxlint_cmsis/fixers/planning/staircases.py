@@ -19,7 +19,7 @@ from onnxlint_cmsis.fixers.planning.modelled_cycles import modelled_cycles
 from onnxlint_cmsis.fixers.planning.planning_input import PlanningInput
 from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.problem import SizeProblem
-from onnxlint_cmsis.fixers.planning.sites import Site
+from onnxlint_cmsis.fixers.planning.sites import by_leaf
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom, packed_bytes
@@ -178,10 +178,7 @@ class _Model:
         self._present = np.array(
             SizeProblem({}, factors_of(view, prices, {}, 1, None)).totals({}) or self._index.zeros(), dtype=np.int64
         )
-        self._sites: dict[int, list[Site]] = {}
-        for site in view.sites:
-            for leaf in site.leaves:
-                self._sites.setdefault(leaf, []).append(site)
+        self._sites = by_leaf(view.sites)
         self._constants: dict[int, list[str]] = {}
         for name in view.graph.constants:
             for leaf in {*all_leaves(view.dimensions.axes(name))}:

@@ -132,7 +132,8 @@ def test_modelled_cycles_decide_where_the_memory_of_weights_is_known(given, left
     """8 outputs save a quarter; 9 save 4 %; 11 cost more. The smaller bound of instructions is for open memory."""
     view, prices = planned(**given)
     (group,) = (group for group in view.dimensions.classes if group.size == 7)
-    assert may_take_longer(view, prices, group.id, 7, [8, 9, 11]) == left_out
+    along = [site for site in view.sites if group.id in site.leaves]
+    assert may_take_longer(view, prices, group, along, [8, 9, 11]) == left_out
     assert take_longer_together(view, prices, {group.id: 11}) == ("clock" in given and "weights_in" in given)
 
 
