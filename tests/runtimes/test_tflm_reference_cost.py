@@ -241,7 +241,7 @@ TensorFlow Lite Micro runs the file."""
 
 
 @pytest.mark.skipif(not paths.SHARED.is_dir(), reason="the shared models are not there")
-@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m4", "cortex-m23", "cortex-m33", "cortex-m55"])
 def test_nearly_every_file_has_a_total(cpu: str) -> None:
     files = sorted((paths.SHARED / "models" / "tflite").glob("*.tflite"))
     assert len(files) > 80
@@ -254,7 +254,7 @@ def test_nearly_every_file_has_a_total(cpu: str) -> None:
             rows = [row for row in layer_reports(model) if row.computes]
             unmeasured = {row.op for row in rows if row.instructions is None and row.instructions_range is None}
             unknown[path.name] = "stops" if stops else "SIGNAL" if "SignalWindow" in unmeasured else str(unmeasured)
-    softmax = {"pretrainedResnet.tflite": "{'SOFTMAX'}"} if cpu == "cortex-m0" else {}
+    softmax = {"pretrainedResnet.tflite": "{'SOFTMAX'}"} if cpu in ("cortex-m0", "cortex-m23") else {}
     assert unknown == TOTALS_UNKNOWN | softmax
 
 
