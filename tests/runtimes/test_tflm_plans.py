@@ -70,6 +70,16 @@ def test_a_plan_overlaps_nothing_takes_less_and_is_the_same_again(ratios):
     assert planned(data)[0] == new
 
 
+def test_no_plan_has_an_offset_that_a_file_cannot_state():
+    """An entry holds 32 bits; a damaged file had tensors of billions of bytes, and a lint ended in struct.error."""
+    model = chain(*(size << 18 for size in WASTING))
+    for row in model["subgraphs"][0]["tensors"]:
+        row["type"] = "INT16" if row["type"] == "INT8" else row["type"]
+    read = read_tflite("m.tflite", write(model))
+    assert arena_of(read).head > least_head(read, arena_of(read)) > 2**31
+    assert planned(write(model)) is None
+
+
 def test_a_plan_takes_what_is_alive_at_once_and_the_file_stays_as_it_is():
     data = write(chain(*WASTING))
     model = read_tflite("m.tflite", data)

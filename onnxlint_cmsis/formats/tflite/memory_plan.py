@@ -18,6 +18,8 @@ OFFLINE_PLAN = "OfflineMemoryAllocation"
 """Name of the metadata entry."""
 ONLINE = -1
 """Offset of a tensor that the interpreter places itself (kOnlinePlannedBuffer)."""
+FURTHEST = 2**31 - 1
+"""Largest offset that an entry can state."""
 FORMAT_VERSION = 1
 HEADER = 12
 """Bytes in front of the offsets: format version, number of subgraphs, number of offsets; the first two are not read."""

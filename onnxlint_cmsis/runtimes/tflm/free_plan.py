@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
+from onnxlint_cmsis.formats.tflite.memory_plan import FURTHEST, ONLINE, stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, Lifetimes
@@ -65,7 +65,8 @@ def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout], most: int = TU
         for groups in (_alone(candidate), _handed_on(model, candidate))
     ]
     old = tuple(layout.to_write for layout in layouts)
-    gaining = [plan for plan in plans if all(now <= before for now, before in zip(_needs(plan), old, strict=True))]
+    stated = [plan for plan in plans if max(plan.offsets, default=ONLINE) <= FURTHEST]
+    gaining = [plan for plan in stated if all(now <= before for now, before in zip(_needs(plan), old, strict=True))]
     best = min(gaining, key=lambda plan: (max(_needs(plan)), sum(_needs(plan)), plan.in_place), default=None)
     return best if best is not None and _needs(best) != old else None
 
