@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from onnxlint_cmsis.analysis.certificate_data import Certificate, CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.certificate.facts import Certificate, CertifiedTensor, LaneSums
 from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
     FixResult,

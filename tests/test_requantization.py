@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
 from onnxlint_cmsis.formats.format import TFLITE, format_of
 from onnxlint_cmsis.model.fixed_point import quantize_multiplier, requantize, requantize_once, requantize_wide
 from onnxlint_cmsis.operators.integers import NotCoveredError, quantized_multiplier, requantized

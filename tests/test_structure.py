@@ -128,10 +128,10 @@ READ_BY_THE_CHECKER = {
     "operators.scaled_numbers", "operators.tflite_misreads", "operators.views",
 }  # fmt: skip
 """What the checker trusts: the readers, the graph, and what operators are called; nothing that plans or writes."""
-CHECKER = (
-    "analysis/lane_functions.py", "analysis/lane_model.py", "analysis/lane_numbers.py", "analysis/lane_operands.py",
-    "analysis/lane_rounding.py", "analysis/lane_sums.py", "analysis/lane_values.py", "analysis/verification.py",
-)  # fmt: skip
+CHECKER = tuple(
+    f"analysis/certificate/{name}.py"
+    for name in ("comparison", "functions", "operands", "reading", "rounding", "sums", "table", "values")
+)
 MOST_LINES_OF_THE_CHECKER = 995
 """Lines of code, without docstrings, comments, blanks and imports: a reader checks them in an afternoon."""
 
@@ -178,8 +178,10 @@ TESTS_OF_LANES = (
 )  # fmt: skip
 TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # What a number of the checker says of a lane, held against runtimes.
-    **dict.fromkeys(("analysis.lane_model", "analysis.lane_numbers", "analysis.lane_values"), TESTS_OF_LANES),
-    "analysis.verification": ("test_verify_rows",),
+    "analysis.certificate.reading": TESTS_OF_LANES,
+    "analysis.certificate.table": TESTS_OF_LANES,
+    "analysis.certificate.values": TESTS_OF_LANES,
+    "analysis.certificate.comparison": ("test_verify_rows",),
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
     # Which files of a folder are models, folder by folder.
@@ -451,7 +453,7 @@ OF_OTHERS = tuple(
         *("cmsis_nn.float", "cmsis_nn.legacy.hazards", "cmsis_nn.legacy.routes", "lower.legacy_lowering"),
         *("formats.pte", "formats.tflite", "formats.flatbuffer_schema", "runtimes.executorch", "runtimes.tflm.kernels"),
         *("runtimes.tflm.interpret", "runtimes.tflm.arena", "runtimes.host", "cli.config_command", "output.sarif"),
-        *("output.html", "output.json_report", "output.comparison", "analysis.verification", "fleet"),
+        *("output.html", "output.json_report", "output.comparison", "analysis.certificate.comparison", "fleet"),
     )
 )
 """Other families of kernels, formats, runtimes, reports and commands than those of an int8 model in ONNX's format."""

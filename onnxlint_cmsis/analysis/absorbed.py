@@ -11,7 +11,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.operators.views import real_attribute
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_view import LaneView
+    from onnxlint_cmsis.analysis.known_view import KnownView
     from onnxlint_cmsis.analysis.weighted import Weighted
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.model.intervals import Floats, Mask
@@ -36,7 +36,7 @@ class Absorbed(NamedTuple):
     """`BiasSlot.kind`."""
 
 
-def absorbed(weighted: Weighted, view: LaneView) -> Absorbed:
+def absorbed(weighted: Weighted, view: KnownView) -> Absorbed:
     """Constants of its data that a layer's bias can absorb."""
     node = view.graph.nodes[weighted.node]
     data = view.known(node.inputs[weighted.data])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_view import LaneView, covers
+from onnxlint_cmsis.analysis.known_view import KnownView, covers
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.interval_axes import anywhere, fits
 from onnxlint_cmsis.operators.answers import Elements
@@ -36,7 +36,7 @@ class Demand:
 
     def __init__(
         self,
-        view: LaneView,
+        view: KnownView,
         rows: Masks | None = None,
         absorbed: Mapping[int, Mask] | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.certificate_data import Certificate
+    from onnxlint_cmsis.analysis.certificate.facts import Certificate
     from onnxlint_cmsis.analysis.proof_results import Proof, ValueChange
 
 

@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_view import LaneView
+from onnxlint_cmsis.analysis.known_view import KnownView
 from onnxlint_cmsis.analysis.layer_weights import weighted_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.operators.moves import moved_input, passage
 
 
-def fill_in(view: LaneView) -> None:
+def fill_in(view: KnownView) -> None:
     """Carry intervals through all nodes in order; note the layers that sum over constant weights."""
     for node in view.graph.nodes:
         whole = node.inputs and node.inputs[0] and node.outputs and node.outputs[0] and not node.bodies
@@ -28,13 +28,13 @@ def fill_in(view: LaneView) -> None:
         view.derive(node)
 
 
-def _carry(node: Node, view: LaneView) -> None:
+def _carry(node: Node, view: KnownView) -> None:
     """Note the results of a node; contradictory shapes are skipped."""
     with np.errstate(all="ignore"), suppress(ValueError, IndexError):
         _compute(node, view)
 
 
-def _compute(node: Node, view: LaneView) -> None:
+def _compute(node: Node, view: KnownView) -> None:
     operator = operator_of(node)
     if operator.movement is not None:
         for position, name in enumerate(node.outputs):

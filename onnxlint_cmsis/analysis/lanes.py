@@ -12,7 +12,7 @@ from onnxlint_cmsis.analysis.absorbed import Absorbed, absorbed
 from onnxlint_cmsis.analysis.constants import FLOAT
 from onnxlint_cmsis.analysis.demand import Demand, Masks, needed_columns
 from onnxlint_cmsis.analysis.known_lanes import fill_in
-from onnxlint_cmsis.analysis.lane_view import LaneView
+from onnxlint_cmsis.analysis.known_view import KnownView
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Freedom
@@ -63,7 +63,7 @@ class Lanes(NamedTuple):
 
     classes: dict[int, ClassLanes]
     """By `DimensionClass.id`."""
-    view: LaneView
+    view: KnownView
     """Known values of every tensor."""
     readers: dict[int, LaneReader]
     """Layers that sum over channels, by `Node.index`."""
@@ -131,7 +131,7 @@ def analyse_lanes(
     are tensor, axis and index of values that were seen to differ from what the analysis said before: they count as
     live.
     """
-    view = LaneView(graph, read, disproved)
+    view = KnownView(graph, read, disproved)
     if not _in_order(graph):
         return Lanes({lanes.id: _all_live(lanes) for lanes in dimensions.classes}, view, {})
     fill_in(view)
@@ -167,7 +167,7 @@ def _in_order(graph: Graph) -> bool:
     )
 
 
-def _reader(weighted: Weighted, view: LaneView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
+def _reader(weighted: Weighted, view: KnownView, dimensions: Dimensions, asked: Masks) -> LaneReader | None:
     """A layer that sums over channels; None where the classes do not cover its channels."""
     node = view.graph.nodes[weighted.node]
     axes, wanted = dimensions.axes(node.inputs[weighted.data]), asked.get(node.outputs[0])
@@ -185,7 +185,7 @@ class _Questions:
     constants they can; `unsafe` are those still needed if float biases do so too.
     """
 
-    def __init__(self, view: LaneView, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
+    def __init__(self, view: KnownView, dimensions: Dimensions, read: Masks, exact: Masks, unsafe: Masks) -> None:
         self.view = view
         self.dimensions = dimensions
         self.kept = _contracted_constants(view, dimensions)
@@ -232,7 +232,7 @@ class _Questions:
         return np.ones(1, bool) if known is None else along(known, axis).varies
 
 
-def _contracted_constants(view: LaneView, dimensions: Dimensions) -> set[int]:
+def _contracted_constants(view: KnownView, dimensions: Dimensions) -> set[int]:
     """Leaves of constants that are multiplied with each other: every lane of them counts."""
     contracted: set[int] = set()
     for node in view.graph.nodes:

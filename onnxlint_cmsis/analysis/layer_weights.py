@@ -19,12 +19,12 @@ from onnxlint_cmsis.operators.views import real_attribute
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from onnxlint_cmsis.analysis.lane_view import LaneView
+    from onnxlint_cmsis.analysis.known_view import KnownView
     from onnxlint_cmsis.model.graph import Node
     from onnxlint_cmsis.model.intervals import Floats, Interval, Mask
 
 
-def lane_weights(view: LaneView, node: Node, position: int, channels: int) -> LaneWeights | None:
+def lane_weights(view: KnownView, node: Node, position: int, channels: int) -> LaneWeights | None:
     """Weights at an input; `channels` is the axis of zero-points per channel. None where they are not known."""
     name = node.inputs[position]
     shape = view.shape(name)
@@ -56,7 +56,7 @@ def _taps(known: Interval | None, zero: Floats, sizes: list[int]) -> Taps:
     return Taps(np.broadcast_to(middle - zero, sizes), slack)
 
 
-def _nonzero(view: LaneView, name: str, zero: Floats) -> Mask | None:
+def _nonzero(view: KnownView, name: str, zero: Floats) -> Mask | None:
     """Where weights are not their zero-point, without making numbers of them; None where that takes more."""
     array = view.stored(name)
     if array is not None:
@@ -79,7 +79,7 @@ def _differs(array: NDArray[Any], zero: Floats) -> Mask:
     return np.asarray(array != (narrow if (narrow == zero).all() else zero))
 
 
-def weighted_of(node: Node, view: LaneView) -> Weighted | None:
+def weighted_of(node: Node, view: KnownView) -> Weighted | None:
     """A node in this form; None for other operators, and for unknown or contradictory shapes or weights."""
     weighted, result = _form(node, view), view.shape(node.outputs[0])
     if weighted is None or result is None:
@@ -88,7 +88,7 @@ def weighted_of(node: Node, view: LaneView) -> Weighted | None:
     return weighted if axis < len(result) and result[axis] in (None, rows) else None  # a channel for every row
 
 
-def _form(node: Node, view: LaneView) -> Weighted | None:
+def _form(node: Node, view: KnownView) -> Weighted | None:
     roles = view.roles(node)
     if roles.form is None or sums_of(view.graph, node) is Sums.SCALED:
         return None
@@ -101,13 +101,13 @@ def _form(node: Node, view: LaneView) -> Weighted | None:
     return _product(node, view, weights) if weights >= 0 and not batch_turned else None
 
 
-def _zero_point(view: LaneView, node: Node, data: int) -> Floats:
+def _zero_point(view: KnownView, node: Node, data: int) -> Floats:
     """The one zero-point of the data, NaN where there are several."""
     zero = view.zero_points(node, data)
     return zero if len(zero) == 1 else np.array([np.nan])
 
 
-def _convolution(node: Node, view: LaneView, roles: Roles, form: Form) -> Weighted | None:
+def _convolution(node: Node, view: KnownView, roles: Roles, form: Form) -> Weighted | None:
     """A convolution whose data and weights fit, whatever the order of their axes."""
     position = roles.weights[0]
     shape, weights = view.input_shape(node, roles.data[0]), view.input_shape(node, position)
@@ -150,7 +150,7 @@ def _sees_all_taps(node: Node, roles: Roles, taps: int) -> bool:
     )
 
 
-def _product(node: Node, view: LaneView, weights: int) -> Weighted | None:
+def _product(node: Node, view: KnownView, weights: int) -> Weighted | None:
     """Weights of rank 2 against data of any rank; the usual weights are the right factor."""
     roles = view.roles(node)
     is_right, rows_first = weights == roles.weights[0], roles.form is Form.ROWS

@@ -59,7 +59,7 @@ def version_of(given: Version, configured: Configuration) -> tuple[ModelVersion,
 
 def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> OutputAnswer:
     """Tell if two versions compute the same; nothing is run where nobody asks for it, so that a pull request may."""
-    from onnxlint_cmsis.analysis.certified import why_not_equal
+    from onnxlint_cmsis.analysis.certificate.verifying import why_not_equal
     from onnxlint_cmsis.output.comparison import OutputAnswer
 
     why = why_not_equal(before, after)

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.analysis.certificate_data import Certificate
-from onnxlint_cmsis.analysis.certificates import certificate, untrue
-from onnxlint_cmsis.analysis.certified import verify
-from onnxlint_cmsis.analysis.unequal import reason
+from onnxlint_cmsis.analysis.certificate.facts import Certificate
+from onnxlint_cmsis.analysis.certificate.stating import certificate, untrue
+from onnxlint_cmsis.analysis.certificate.unequal import reason
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from onnxlint_cmsis.analysis.certificate_data import Certificate
-from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.certificate.facts import Certificate
+from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.differences import replaced, resized_classes, worse_clause
 from onnxlint_cmsis.fixers.input_pads import unlocked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.memory.written_plan import NO_ARENA, with_memory_plan

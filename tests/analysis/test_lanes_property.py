@@ -55,7 +55,7 @@ def test_integer_layers_without_all_that_may_go(drawn: Drawn) -> None:
 @RELAXED
 @given(random_models(LANES), st.integers(0, 200))
 def test_an_analysis_that_ends_early_is_right_in_what_it_says(drawn: Drawn, most: int) -> None:
-    with patch("onnxlint_cmsis.analysis.lane_view.MAX_KNOWN", most):
+    with patch("onnxlint_cmsis.analysis.known_view.MAX_KNOWN", most):
         analysis = analysed(drawn[0])
     check_constants(analysis, drawn[1])
     check_unread(analysis, drawn[1])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
 from onnxlint_cmsis.fixers.memory.drafts import drafted
 from onnxlint_cmsis.fixers.memory.row_segments import row_segments

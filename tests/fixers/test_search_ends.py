@@ -19,7 +19,7 @@ LIMITS = [
         partial(SearchWork, 0),
         "the search for sizes ended early",
     ),
-    ("onnxlint_cmsis.analysis.lane_view.MAX_KNOWN", 0, "the search for dead channels ended early"),
+    ("onnxlint_cmsis.analysis.known_view.MAX_KNOWN", 0, "the search for dead channels ended early"),
 ]
 
 

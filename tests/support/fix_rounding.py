@@ -11,7 +11,7 @@ import onnx
 
 from onnxlint_cmsis.analysis.demand import Demand
 from onnxlint_cmsis.analysis.known_lanes import fill_in
-from onnxlint_cmsis.analysis.lane_view import LaneView
+from onnxlint_cmsis.analysis.known_view import KnownView
 from onnxlint_cmsis.fixers.proof.branches import with_outputs
 from onnxlint_cmsis.fixers.proof.inputs import feed_of, model_inputs, settings
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
@@ -28,7 +28,7 @@ Kept = dict[int, tuple[int | None, ...]]
 def unexplained(drawn: Planned, changed: onnx.ModelProto, inputs: int) -> str:
     """First tensor that differs more than rounding can explain, empty where there is none."""
     case, plan = drawn
-    view = LaneView(case.graph, case.read)
+    view = KnownView(case.graph, case.read)
     fill_in(view)
     masks = Demand(view).masks
     computed = [

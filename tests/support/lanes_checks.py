@@ -13,7 +13,7 @@ from onnxlint_cmsis.analysis.classes import analyse
 from onnxlint_cmsis.analysis.demand import Demand
 from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.known_lanes import fill_in
-from onnxlint_cmsis.analysis.lane_view import LaneView
+from onnxlint_cmsis.analysis.known_view import KnownView
 from onnxlint_cmsis.analysis.lanes import Lanes, analyse_lanes
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.onnx.load import load_model
@@ -74,7 +74,7 @@ def check_constants(analysis: Analysed, feed: Feed) -> int:
 
 def check_unread(analysis: Analysed, feed: Feed, seed: int = 0) -> int:
     """Elements that are said to be unread may hold anything; returns how many there are."""
-    view = LaneView(analysis.graph, analysis.read)
+    view = KnownView(analysis.graph, analysis.read)
     fill_in(view)
     masks = Demand(view).masks
     changed, count = onnx.ModelProto(), 0

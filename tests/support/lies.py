@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.cli.fix_promises import fix_request
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.fix_model import fix_model

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.model.model_error import ModelError
 from support.onnx_changes import CHANGES, changed

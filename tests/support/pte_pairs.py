@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import PTE
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.model.model_error import ModelError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnxlint_cmsis.analysis.certified import verify
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from support.tflite_writer import write
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_ways import PLAN, ArenaOnTarget, ArenaWay
-from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layer_names import layer_names
 from onnxlint_cmsis.fixers.differences import model_price

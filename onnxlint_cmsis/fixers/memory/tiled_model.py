@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.arena_ways import PLAN
-from onnxlint_cmsis.analysis.certified import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
 from onnxlint_cmsis.fixers.memory.fitting import Fit

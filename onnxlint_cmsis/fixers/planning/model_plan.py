@@ -7,7 +7,7 @@ from functools import cache
 
 from onnxlint_cmsis.analysis.analysis import Place
 from onnxlint_cmsis.analysis.constants import FLOAT, BiasSlot, bias_slot
-from onnxlint_cmsis.analysis.lane_view import MAX_KNOWN
+from onnxlint_cmsis.analysis.known_view import MAX_KNOWN
 from onnxlint_cmsis.analysis.lanes import Lanes
 from onnxlint_cmsis.fixers.planning.decision import SizeDecision, decide
 from onnxlint_cmsis.fixers.planning.planning_input import NewBias, PlanningInput

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.analysis.price_text import whole_prices
 from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main

@@ -1,4 +1,4 @@
-"""The certificate: why two files are equal for every input. docs/verify.md has the theorem."""
+"""What a certificate states: why two files are equal for every input. docs/verify.md has the theorem."""
 
 from __future__ import annotations
 

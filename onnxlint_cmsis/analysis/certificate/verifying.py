@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-from onnxlint_cmsis.analysis.certificate_data import Certificate
-from onnxlint_cmsis.analysis.certificates import certificate
-from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS
-from onnxlint_cmsis.analysis.lane_values import DAMAGED
-from onnxlint_cmsis.analysis.unequal import reason
-from onnxlint_cmsis.analysis.verification import Verification, compare_lanes
+from onnxlint_cmsis.analysis.certificate.comparison import Verification, compare_lanes
+from onnxlint_cmsis.analysis.certificate.facts import Certificate
+from onnxlint_cmsis.analysis.certificate.stating import certificate
+from onnxlint_cmsis.analysis.certificate.table import MOST_NUMBERS
+from onnxlint_cmsis.analysis.certificate.unequal import reason
+from onnxlint_cmsis.analysis.certificate.values import DAMAGED
 from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.model.model_error import ModelError

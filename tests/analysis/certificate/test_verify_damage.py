@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from support.equal_files import tflite_equal
 from support.goldens import Told

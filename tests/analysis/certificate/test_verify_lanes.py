@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
+from onnxlint_cmsis.analysis.certificate.values import Lanes
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.formats.tflite.read import read_tflite

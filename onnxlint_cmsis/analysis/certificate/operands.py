@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers, digest
-from onnxlint_cmsis.analysis.lane_rounding import DIVIDES_IN_FLOAT32, settle
-from onnxlint_cmsis.analysis.lane_values import Lanes, Value
+from onnxlint_cmsis.analysis.certificate.rounding import DIVIDES_IN_FLOAT32, settle
+from onnxlint_cmsis.analysis.certificate.table import Key, Numbers, digest
+from onnxlint_cmsis.analysis.certificate.values import Lanes, Value
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.graph import TFLITE, Graph, Node
 from onnxlint_cmsis.model.roles import Roles
@@ -21,7 +21,7 @@ from onnxlint_cmsis.operators.scaled_numbers import Fixed, Quantization, check_z
 from onnxlint_cmsis.operators.views import NodeView
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Array
+    from onnxlint_cmsis.analysis.certificate.table import Array
     from onnxlint_cmsis.formats.format import LoadedFile
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from support import models, paths
 from support.proofs import prove

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import ONNX
 from support.equal_files import tflite_equal
 from support.goldens import Told

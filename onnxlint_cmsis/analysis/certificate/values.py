@@ -9,7 +9,7 @@ from onnxlint_cmsis.operators.integers import NotCoveredError
 from onnxlint_cmsis.operators.scaled_numbers import Fixed
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Ids
+    from onnxlint_cmsis.analysis.certificate.table import Ids
 
 
 class Lanes(NamedTuple):

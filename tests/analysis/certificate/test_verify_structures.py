@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
+from onnxlint_cmsis.analysis.certificate.values import Lanes
 from onnxlint_cmsis.fixers.proof.onnx_runtime import Optimization, RuntimeSession
 from onnxlint_cmsis.formats.format import ONNX
 from support.chain_computing import COMPUTING

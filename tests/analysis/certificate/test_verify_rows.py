@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
-from onnxlint_cmsis.analysis.unequal import reason
-from onnxlint_cmsis.analysis.verification import Verification
+from onnxlint_cmsis.analysis.certificate.comparison import Verification
+from onnxlint_cmsis.analysis.certificate.unequal import reason
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from support.banded_nets import Banded, Layer, Wrong
 from support.tflm_runs import wheel_run

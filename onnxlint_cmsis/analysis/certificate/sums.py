@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers, digest
-from onnxlint_cmsis.analysis.lane_operands import Operands
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.operands import Operands
+from onnxlint_cmsis.analysis.certificate.table import Key, Numbers, digest
+from onnxlint_cmsis.analysis.certificate.values import Lanes
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.model.roles import Form, Sums
@@ -21,7 +21,7 @@ from onnxlint_cmsis.operators.integers import NotCoveredError
 from onnxlint_cmsis.operators.scaled_numbers import Fixed, check_sums, in_steps
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Array, Ids
+    from onnxlint_cmsis.analysis.certificate.table import Array, Ids
 
 
 def convolution(model: Operands, node: Node) -> Lanes:

@@ -1,4 +1,4 @@
-"""The certificate: which lanes stay and where they went, constants of those that are gone, and the sums behind them."""
+"""State a certificate: lanes that stay and where they went, constants of those that are gone, and the sums behind."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.certificate_data import Certificate, CertifiedTensor, LaneSums
-from onnxlint_cmsis.analysis.lane_numbers import digest
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.facts import Certificate, CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.certificate.table import digest
+from onnxlint_cmsis.analysis.certificate.values import Lanes
 from onnxlint_cmsis.operators.integers import quantized_multiplier
 from onnxlint_cmsis.operators.scaled_numbers import Fixed, Quantization
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from onnxlint_cmsis.analysis.lane_model import Model
-    from onnxlint_cmsis.analysis.lane_numbers import Ids, Numbers
-    from onnxlint_cmsis.analysis.verification import Verification
+    from onnxlint_cmsis.analysis.certificate.comparison import Verification
+    from onnxlint_cmsis.analysis.certificate.reading import Model
+    from onnxlint_cmsis.analysis.certificate.table import Ids, Numbers
 
 
 def certificate(known: Verification, old: bytes, new: bytes) -> Certificate | None:

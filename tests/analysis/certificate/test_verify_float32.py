@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from support.tflite_chains import Chain
 from support.tflite_runs import DIFFERS, EQUAL, device_runs, outcome

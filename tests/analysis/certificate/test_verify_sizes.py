@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
 from onnxlint_cmsis.formats.format import ONNX
 from support.equal_files import onnx_equal
 from support.read_models import model, value

@@ -29,7 +29,7 @@ MAX_KNOWN = 2**23
 """Values of all activations that are followed together; a value that a whole tensor shares is not counted."""
 
 
-class LaneView(ValueView):
+class KnownView(ValueView):
     """Graph, constants and known intervals."""
 
     def __init__(

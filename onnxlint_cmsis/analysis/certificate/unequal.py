@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.values import Lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxlint_cmsis.analysis.lane_model import Model
-    from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers
-    from onnxlint_cmsis.analysis.verification import Verification
+    from onnxlint_cmsis.analysis.certificate.comparison import Verification
+    from onnxlint_cmsis.analysis.certificate.reading import Model
+    from onnxlint_cmsis.analysis.certificate.table import Key, Numbers
     from onnxlint_cmsis.model.graph import Node
 
 

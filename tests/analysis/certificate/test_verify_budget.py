@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.onnx.load import load_model
 from support.models import text
 
@@ -64,7 +64,7 @@ def test_layers_share_what_may_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> 
     data = quantized("int64[2] many = {1, 4096}> { t = Tile(d, many)\np = Transpose <perm = [1, 0]> (t)")
     other = quantized("int64[2] many = {1, 4096}> { t = Tile(d, many)\nu = Neg(x)\np = Transpose <perm = [1, 0]> (t)")
     assert faults(data, other) == (None,)
-    monkeypatch.setattr("onnxlint_cmsis.analysis.lane_numbers.MOST_LOOKS", 8192)
+    monkeypatch.setattr("onnxlint_cmsis.analysis.certificate.table.MOST_LOOKS", 8192)
     (fault,) = faults(data, other)
     assert "more than 8,192 elements to look at" in fault
 
@@ -73,6 +73,6 @@ def test_tensors_share_what_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None
     steps = ["t0 = Tile(d, many)"] + [f"t{n + 1} = Transpose <perm = [1, 0]> (t{n})" for n in range(9)]
     data = quantized("int64[2] many = {1, 4096}> { " + "\n".join([*steps, "p = Neg(t9)"]))
     other = quantized("int64[2] many = {1, 4096}> { " + "\n".join([*steps, "u = Neg(x)", "p = Neg(t9)"]))
-    monkeypatch.setattr("onnxlint_cmsis.analysis.lane_numbers.ELEMENTS", 0.01)
+    monkeypatch.setattr("onnxlint_cmsis.analysis.certificate.table.ELEMENTS", 0.01)
     (fault,) = faults(data, other)
     assert "more than 20,971.52 elements to keep" in fault

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.operators.tflite_misreads import INDICES
 from onnxlint_cmsis.runtimes.host.bounds import unsteady

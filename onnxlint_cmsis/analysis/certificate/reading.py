@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_functions import (
+from onnxlint_cmsis.analysis.certificate.functions import (
     BROADCASTING,
     FUNCTIONS,
     KEEPING,
@@ -22,9 +22,9 @@ from onnxlint_cmsis.analysis.lane_functions import (
     moved,
     quantized,
 )
-from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers, digest, digest_of
-from onnxlint_cmsis.analysis.lane_operands import Operands
-from onnxlint_cmsis.analysis.lane_values import DAMAGED, Lanes, Value
+from onnxlint_cmsis.analysis.certificate.operands import Operands
+from onnxlint_cmsis.analysis.certificate.table import Key, Numbers, digest, digest_of
+from onnxlint_cmsis.analysis.certificate.values import DAMAGED, Lanes, Value
 from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
@@ -46,7 +46,7 @@ OTHER_REALS = frozenset({"float16", "bfloat16", "float64"})
 """Real numbers in which nothing is described but where elements go."""
 DESCRIBED = frozenset({"float32", *BITS})
 """Types of results that are described; of others nothing is but where elements go."""
-HIDDEN = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+HOLDS_MORE = ("Constant", "ConstantOfShape", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """Operators whose nodes hold more than the graph tells, such as tensors."""
 GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
 """Operators of TensorFlow Lite with scales between their gates, which the graph does not tell."""
@@ -234,7 +234,7 @@ class Model(Operands):
         described = record.canonical or (not node.domain and schema("", node.op_type, node.opset))
         if not described or self._inside(node) or node.domain not in DOMAINS:
             raise NotCoveredError("the linter does not know what it computes")
-        hidden = record.canonical in (*HIDDEN, *(GATED if node.domain == TFLITE else ()))
+        hidden = record.canonical in (*HOLDS_MORE, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
         if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden or dropped:
             raise NotCoveredError("what it computes does not stand in its operands")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_numbers import Key, Numbers
+from onnxlint_cmsis.analysis.certificate.table import Key, Numbers
 from onnxlint_cmsis.operators.integer_functions import function_steps
 from onnxlint_cmsis.operators.integers import (
     NotCoveredError,
@@ -20,7 +20,7 @@ from onnxlint_cmsis.operators.integers import (
 from onnxlint_cmsis.operators.scaled_numbers import Quantization
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Array, Ids
+    from onnxlint_cmsis.analysis.certificate.table import Array, Ids
 
 
 DIVIDES_IN_FLOAT32 = ("RELU",)

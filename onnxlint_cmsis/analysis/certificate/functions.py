@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxlint_cmsis.analysis.lane_numbers import Key
-from onnxlint_cmsis.analysis.lane_operands import Operands
-from onnxlint_cmsis.analysis.lane_rounding import DIVIDES_IN_FLOAT32
-from onnxlint_cmsis.analysis.lane_sums import biased, channels_second, convolution, dense
-from onnxlint_cmsis.analysis.lane_values import Lanes, Value
+from onnxlint_cmsis.analysis.certificate.operands import Operands
+from onnxlint_cmsis.analysis.certificate.rounding import DIVIDES_IN_FLOAT32
+from onnxlint_cmsis.analysis.certificate.sums import biased, channels_second, convolution, dense
+from onnxlint_cmsis.analysis.certificate.table import Key
+from onnxlint_cmsis.analysis.certificate.values import Lanes, Value
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.formats.onnx.signatures import defaults, stated
 from onnxlint_cmsis.model.graph import TFLITE, Node
@@ -26,7 +26,7 @@ from onnxlint_cmsis.operators.moves import moved_input, passage
 from onnxlint_cmsis.operators.scaled_numbers import Fixed, quantization
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.lane_numbers import Array, Ids, Numbers
+    from onnxlint_cmsis.analysis.certificate.table import Array, Ids, Numbers
 
 
 FLOAT32 = 1

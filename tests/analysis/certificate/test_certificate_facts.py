@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from onnxlint_cmsis.analysis.certificate_data import CertifiedTensor, LaneSums
-from onnxlint_cmsis.analysis.certificates import certificate, untrue
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.facts import CertifiedTensor, LaneSums
+from onnxlint_cmsis.analysis.certificate.stating import certificate, untrue
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import ONNX, format_of
 from onnxlint_cmsis.operators.integers import requantized
 from onnxlint_cmsis.output.fix_json import plain_data

@@ -16,9 +16,9 @@ Nothing is imported but what reads a file.
 
 from __future__ import annotations
 
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import MOST_NUMBERS, Numbers
-from onnxlint_cmsis.analysis.lane_values import DAMAGED
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import MOST_NUMBERS, Numbers
+from onnxlint_cmsis.analysis.certificate.values import DAMAGED
 from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

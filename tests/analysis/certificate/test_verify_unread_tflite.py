@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.format import TFLITE, format_of
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA

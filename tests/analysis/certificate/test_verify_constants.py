@@ -7,9 +7,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from onnxlint_cmsis.analysis.lane_model import Model
-from onnxlint_cmsis.analysis.lane_numbers import Numbers
-from onnxlint_cmsis.analysis.lane_values import Lanes
+from onnxlint_cmsis.analysis.certificate.reading import Model
+from onnxlint_cmsis.analysis.certificate.table import Numbers
+from onnxlint_cmsis.analysis.certificate.values import Lanes
 from onnxlint_cmsis.formats.format import ONNX
 from support import models
 from support.equal_files import onnx_equal, tflite_equal

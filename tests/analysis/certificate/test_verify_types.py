@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from onnxlint_cmsis.analysis.certified import verify
+from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.formats.onnx.same_versions import SAME_MEANING
 from onnxlint_cmsis.formats.onnx.signatures import defaults
