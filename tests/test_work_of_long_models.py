@@ -20,21 +20,25 @@ from onnxlint_cmsis.lower.dims import is_image
 from onnxlint_cmsis.lower.stored_types import stored_type
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.runtimes.tflm import free_plan
+from support.planned_models import with_plan
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 
 SHAPE = [1, 4, 4, 4]
 
 
-def of_operators(codes: list[str], operators: list[tuple[int, list[int]]], ends: list[int]) -> bytes:
-    """A model of operators with one result each, which are the tensors behind the input."""
+def of_operators(
+    codes: list[str], operators: list[tuple[int, list[int]]], ends: list[int], offsets: tuple[int, ...] = ()
+) -> bytes:
+    """A model of operators with one result each, which are the tensors behind the input; `offsets` are its plan."""
     rows = [{"opcode_index": code, "inputs": reads, "outputs": [n]} for n, (code, reads) in enumerate(operators, 1)]
     for row in rows:
         if codes[row["opcode_index"]] == "ADD":
             row["builtin_options"] = ("AddOptions", {})
     tensors = [tensor(f"t{number}", SHAPE) for number in range(len(rows) + 1)]
     graph = {"tensors": tensors, "inputs": [0], "outputs": ends, "operators": rows}
-    return write({"version": 3, "operator_codes": [*map(operator_code, codes)], "subgraphs": [graph], "buffers": [{}]})
+    model = {"version": 3, "operator_codes": [*map(operator_code, codes)], "subgraphs": [graph], "buffers": [{}]}
+    return write(with_plan(model, offsets) if offsets else model)
 
 
 def chain(count: int) -> bytes:
@@ -45,6 +49,12 @@ def chain(count: int) -> bytes:
 def fan(count: int) -> bytes:
     """All operators read the input, and all results are those of the model."""
     return of_operators(["RELU"], [(0, [0])] * count, [*range(1, count + 1)])
+
+
+def placed(count: int) -> bytes:
+    """A fan with a plan, whose tensors lie wall to wall."""
+    plan = tuple(range(0, 64 * count + 64, 64))
+    return of_operators(["RELU"], [(0, [0])] * count, [*range(1, count + 1)], plan)
 
 
 def gathered(count: int) -> bytes:
@@ -104,6 +114,7 @@ def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
         (fan, ("lint", "FILE", "--runtime", "tflm")),
         (gathered, ("layers", "FILE")),
         (fan, ("memory", "FILE")),
+        (placed, ("memory", "FILE")),
         (joined, ("layers", "FILE")),
         (spread, ("compare", "FILE", "COPY")),
     ],

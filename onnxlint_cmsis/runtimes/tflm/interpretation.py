@@ -236,7 +236,7 @@ class Interpretation(FileExecution):
         if arena is None:
             reasons = (report.no_arena or "it does not run", self.stop(target) or report.stop)
             why = ": ".join(filter(None, reasons))
-            return MemoryReport(target.label, report.status, report.message, why, plan=plan_sentence(self.file))
+            return MemoryReport(target.label, report.status, report.message, why, plan=self._plan_sentence)
         return self._laid_out(target, arena)
 
     def planned_memory(self) -> tuple[MemoryReport, ...]:
@@ -244,6 +244,10 @@ class Interpretation(FileExecution):
         if self.free_plan is None:
             return tuple(map(self.memory, self.planned_targets))
         return tuple(map(self._laid_out, self.planned_targets, self.free_plan.arenas))
+
+    @cached_property
+    def _plan_sentence(self) -> str:
+        return plan_sentence(self.file)
 
     def _laid_out(self, target: Target, arena: ArenaLayout) -> MemoryReport:
         report, model = self.report(target), self.file
@@ -265,4 +269,4 @@ class Interpretation(FileExecution):
             arena.alive_bytes,
             tuple(f"{row.op} '{row.label}'" for row in report.operators if main),
         )
-        return MemoryReport(target.label, report.status, report.message, arena=laid_out, plan=plan_sentence(model))
+        return MemoryReport(target.label, report.status, report.message, arena=laid_out, plan=self._plan_sentence)

@@ -10,6 +10,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.runtimes.tflm.alive_buffers import AliveBuffers
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, TooManySteps, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer
@@ -93,23 +94,24 @@ def _overlaps(model: TfliteModel, tensors: list[TfliteTensor]) -> Iterator[PlanF
         buffers = [buffer for buffer in planned_buffers(model, ()) if buffer.offset >= 0]
     except TooManySteps:
         return
-    lives = sorted((_kept(buffer, tensors) for buffer in buffers), key=lambda buffer: (buffer.first, buffer.number))
+    kept = (_kept(buffer, tensors) for buffer in buffers)
+    lives = sorted((buffer for buffer in kept if buffer.first != NEVER), key=lambda b: (b.first, b.number))
     in_place, customs = pairs_in_place(model), _of_custom_operators(model)
-    alive: list[PlannedBuffer] = []
+    alive = AliveBuffers()
     for later in lives:
-        alive = [buffer for buffer in alive if buffer.last >= later.first]
-        for earlier in alive:
+        alive.end_before(later.first)
+        for earlier in alive.over(later.offset, _end(later)):
             pair = earlier.number, later.number
-            shares = (pair in in_place and _handed_on(earlier, later)) or any(own >= {*pair} for own in customs)
-            if clash(earlier, later) and not shares:
-                low, high = max(earlier.offset, later.offset), min(_end(earlier), _end(later))
-                text = (
-                    f"'{tensors[later.number].name}' lies over '{tensors[earlier.number].name}' in bytes {low:,} to "
-                    f"{high - 1:,}, and both are needed at once"
-                )
-                yield PlanFault(Outcome.WRONG, text, later.number)
-                break
-        alive.append(later)
+            if (pair in in_place and _handed_on(earlier, later)) or any(own >= {*pair} for own in customs):
+                continue
+            low, high = max(earlier.offset, later.offset), min(_end(earlier), _end(later))
+            text = (
+                f"'{tensors[later.number].name}' lies over '{tensors[earlier.number].name}' in bytes {low:,} to "
+                f"{high - 1:,}, and both are needed at once"
+            )
+            yield PlanFault(Outcome.WRONG, text, later.number)
+            break
+        alive.add(later)
 
 
 def _of_custom_operators(model: TfliteModel) -> list[set[int]]:
@@ -131,13 +133,6 @@ def _handed_on(operand: PlannedBuffer, result: PlannedBuffer) -> bool:
 def _kept(buffer: PlannedBuffer, tensors: list[TfliteTensor]) -> PlannedBuffer:
     """A buffer with the life that its values have: those of a variable last from one run to the next."""
     return buffer._replace(first=0, last=FOREVER) if tensors[buffer.number].is_variable else buffer
-
-
-def clash(first: PlannedBuffer, second: PlannedBuffer) -> bool:
-    """Tell whether two buffers are alive at once and lie over each other, in the bytes that they have."""
-    if NEVER in (first.first, second.first) or first.first > second.last or second.first > first.last:
-        return False
-    return first.offset < _end(second) and second.offset < _end(first)
 
 
 def _end(buffer: PlannedBuffer) -> int:
