@@ -294,11 +294,11 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # Parts of an analysis, each with its own cases.
     "analysis.demand": ("fix_rounding", "lanes_checks"),
     "analysis.known_lanes": ("fix_rounding", "lanes_checks"),
-    "analysis.layer_order": ("test_remedies",),
-    "analysis.remedies": ("test_remedies",),
+    "analysis.layer_order": ("test_ram_remedies",),
+    "analysis.ram_remedies": ("test_ram_remedies",),
     "analysis.risks": ("dims_graphs", "test_dims_new_lanes", "test_verdict"),
     # Parts of an operator's record, each with its own cases.
-    "operators.pair_functions": ("test_dims_new_lanes", "test_operators_values"),
+    "operators.interval_arithmetic": ("test_dims_new_lanes", "test_operators_values"),
 }  # fmt: skip
 """Modules behind the faces, each with the tests that ask it all the same, by name: the cases of an algorithm, and the
 rows of a table, cannot be told apart from outside. They only become fewer."""
@@ -441,7 +441,7 @@ WRITING = (
     *(f"onnxlint_cmsis.fixers.{name}" for name in ("fix_model", "edits", "proof", "repairs", "rewriting")),
     *(
         f"onnxlint_cmsis.{name}"
-        for name in ("analysis.fix_results", "analysis.fit", "analysis.remedies", "ground.git_repository")
+        for name in ("analysis.fix_results", "analysis.fit", "analysis.ram_remedies", "ground.git_repository")
     ),
     *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )

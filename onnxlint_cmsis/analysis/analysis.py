@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.lanes import Lanes
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.execution import Execution
     from onnxlint_cmsis.runtimes.host.comparison import HostComparison
+    from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer
 
 
 Place = tuple[str, int, int]

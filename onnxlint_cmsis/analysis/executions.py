@@ -18,7 +18,7 @@ from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.runtimes.execution import Execution, MemoryNeeds
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
+    from onnxlint_cmsis.runtimes.judged_layers import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.memory_report import MemoryReport
     from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
@@ -115,7 +115,7 @@ class Converted(Direct):
     @cached_property
     def judged(self) -> Judged:
         """What the runtime makes of each layer."""
-        from onnxlint_cmsis.runtimes.conditions import judge
+        from onnxlint_cmsis.runtimes.judged_layers import judge
 
         return judge(self._graph, self.asked, self._settings.runtime)
 
@@ -132,7 +132,7 @@ class Converted(Direct):
     @cached_property
     def remarks(self) -> tuple[RuntimeRemark, ...]:
         """What is to be said of the runtime and the layers."""
-        from onnxlint_cmsis.runtimes.conditions import remarks
+        from onnxlint_cmsis.runtimes.judged_layers import remarks
 
         return remarks(self._graph, self.judged.layers, self._settings.runtime, self._settings.targets)
 

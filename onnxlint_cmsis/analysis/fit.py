@@ -10,7 +10,7 @@ from onnxlint_cmsis.analysis.arena_plan import ArenaUses, plan_arena
 from onnxlint_cmsis.analysis.dimensions import Dimensions
 from onnxlint_cmsis.analysis.memory_needs import UNKNOWN_RAM, DeviceFit, FlashNeed, RamNeed
 from onnxlint_cmsis.analysis.peak import peak_of
-from onnxlint_cmsis.analysis.remedies import best_remedy
+from onnxlint_cmsis.analysis.ram_remedies import best_remedy
 from onnxlint_cmsis.cmsis_nn.library import parameters
 from onnxlint_cmsis.formats.format import part
 from onnxlint_cmsis.ground.findings import Location

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.lower.layer import Layer
     from onnxlint_cmsis.lower.lowered import LoweredLayer
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
     from onnxlint_cmsis.runtimes.interpretation import FileOperator, OperatorRow
+    from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer
     from onnxlint_cmsis.timing.predicted_time import PredictedTime
 
 

@@ -8,7 +8,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.remedies import Remedy
+    from onnxlint_cmsis.analysis.ram_remedies import Remedy
     from onnxlint_cmsis.ground.findings import Location
     from onnxlint_cmsis.ground.types import MemoryRoom
 

@@ -20,7 +20,7 @@ from onnxlint_cmsis.model.node_location import node_location
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.model.graph import Graph, Node
-    from onnxlint_cmsis.runtimes.conditions import Consequence
+    from onnxlint_cmsis.runtimes.judged_layers import Consequence
 
 
 class Offence(NamedTuple):

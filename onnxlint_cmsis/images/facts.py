@@ -75,9 +75,8 @@ def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False)
         return
     names = sorted(library.functions)
     yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:NAMED])}")
-    mve, smlad, every = library.instructions
     if library.isa:
-        seen = f"{mve:,} instructions of MVE and {smlad:,} SMLAD among {every:,} in those functions"
+        seen = f"{library.counted_instructions} in those functions"
         yield Fact("cmsis_nn_isa", library.isa.value, library.isa.value.upper(), SURE, seen)
     yield _release(library)
     large = library.large_frames

@@ -38,12 +38,17 @@ class LibraryUse(NamedTuple):
     """Its functions, by name without a compiler's suffix."""
     isa: Isa | None
     """Extension that their code uses; None where no function is one that would."""
-    instructions: tuple[int, int, int]
-    """Instructions of MVE, SMLAD and all, in them."""
     releases: tuple[str, ...]
     """Releases that it can be, oldest first; none where it is none of those that are known."""
     inlined: bool
     """Whether the linker optimized across files, so that calls are missing."""
+
+    @property
+    def counted_instructions(self) -> str:
+        """How many instructions of its functions are of MVE or SMLAD, as words."""
+        codes = self.functions.values()
+        mve, smlad = sum(code.mve for code in codes), sum(code.smlad for code in codes)
+        return f"{mve:,} instructions of MVE and {smlad:,} SMLAD among {sum(code.instructions for code in codes):,}"
 
     @property
     def large_frames(self) -> tuple[tuple[str, int, int], ...]:
@@ -151,11 +156,9 @@ def use_of(functions: Mapping[str, Code], inlined: bool, *, archive: bool = Fals
     """What functions tell of the library; in an archive every function of the library is there, called or not."""
     if not functions:
         return None
-    sums = [sum(code.mve for code in functions.values()), sum(code.smlad for code in functions.values())]
-    total = sum(code.instructions for code in functions.values())
     isa = _isa(functions)
     releases = _archived(frozenset(functions), isa) if archive else _releases(functions, isa, inlined)
-    return LibraryUse(functions, isa, (sums[0], sums[1], total), releases, inlined)
+    return LibraryUse(functions, isa, releases, inlined)
 
 
 def _isa(functions: Mapping[str, Code]) -> Isa | None:

@@ -163,6 +163,12 @@ def either(where: Mask, first: Interval, second: Interval) -> Interval:
     return Interval(low, high, np.where(where, first.varies, second.varies), first.fault or second.fault)
 
 
+def negative(interval: Interval) -> Interval:
+    """The interval with the other sign."""
+    low = -interval.high
+    return interval_of(low, low if interval.low is interval.high else -interval.low, interval)
+
+
 def finite(interval: Interval) -> Interval:
     """Any finite number, except where the interval is unknown."""
     low = np.where(np.isnan(interval.low), np.nan, -np.inf)

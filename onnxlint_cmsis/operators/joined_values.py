@@ -12,7 +12,7 @@ import numpy as np
 from onnxlint_cmsis.model.interval_axes import level, ranked
 from onnxlint_cmsis.model.intervals import Interval, between, hull, point, within
 from onnxlint_cmsis.model.regrouping import MAX_CELLS
-from onnxlint_cmsis.operators.pair_functions import maximum, minimum
+from onnxlint_cmsis.operators.interval_arithmetic import maximum, minimum
 from onnxlint_cmsis.operators.scale_values import in_steps_of_result, real_steps, requantized
 from onnxlint_cmsis.operators.views import ValueRule, ValueView, real_attribute
 

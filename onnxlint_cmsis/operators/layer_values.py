@@ -10,7 +10,7 @@ from onnxlint_cmsis.model.interval_axes import fits, lay
 from onnxlint_cmsis.model.intervals import Interval, point, unknown
 from onnxlint_cmsis.model.roles import Form, Sums
 from onnxlint_cmsis.operators.curve_values import activated
-from onnxlint_cmsis.operators.pair_functions import add, multiply
+from onnxlint_cmsis.operators.interval_arithmetic import add, multiply
 from onnxlint_cmsis.operators.scale_values import requantized
 from onnxlint_cmsis.operators.stored_scales import stored, twice_rounded, vector_of
 from onnxlint_cmsis.operators.views import LayerSum, ValueView, real_attribute

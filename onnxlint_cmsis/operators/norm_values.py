@@ -8,7 +8,7 @@ from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.interval_axes import fits, lay
 from onnxlint_cmsis.model.intervals import Fault, Interval, finite, point, within
 from onnxlint_cmsis.operators.curve_values import SQRT, bent
-from onnxlint_cmsis.operators.pair_functions import add, divide, multiply, subtract
+from onnxlint_cmsis.operators.interval_arithmetic import add, divide, multiply, subtract
 from onnxlint_cmsis.operators.summaries import leveled
 from onnxlint_cmsis.operators.views import ValueView, real_attribute
 

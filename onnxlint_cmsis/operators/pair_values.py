@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.model.interval_axes import fits, ranked
 from onnxlint_cmsis.model.intervals import Interval, either, finite, hull, point
 from onnxlint_cmsis.operators.curve_values import FAST_GELU, bent
-from onnxlint_cmsis.operators.pair_functions import Pair, add, divide, divide_whole, multiply
+from onnxlint_cmsis.operators.interval_arithmetic import Pair, add, divide, divide_whole, multiply
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node

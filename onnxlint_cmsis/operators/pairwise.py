@@ -9,8 +9,8 @@ from onnxlint_cmsis.operators.answers import Elements, Layout, NotFollowed, Risk
 from onnxlint_cmsis.operators.demands import elementwise_demand
 from onnxlint_cmsis.operators.elementwise_ties import broadcast
 from onnxlint_cmsis.operators.folds import fold_add, fold_div, fold_mul, fold_sub
+from onnxlint_cmsis.operators.interval_arithmetic import PAIRS
 from onnxlint_cmsis.operators.new_lane import ZEROS, NewLane
-from onnxlint_cmsis.operators.pair_functions import PAIRS
 from onnxlint_cmsis.operators.pair_values import choice_values, mean_values, pair_values, quotient_values
 from onnxlint_cmsis.operators.record import COMPUTES, OPAQUE, Operator, SizeRule, replace
 from onnxlint_cmsis.operators.size_rules import multiplied_sizes

@@ -11,7 +11,7 @@ from onnxlint_cmsis.model.element_ranges import SLACK, limits
 from onnxlint_cmsis.model.interval_axes import fits, lay
 from onnxlint_cmsis.model.intervals import point
 from onnxlint_cmsis.operators.curve_values import Curve, bent
-from onnxlint_cmsis.operators.pair_functions import PAIRS, add, divide, multiply, subtract
+from onnxlint_cmsis.operators.interval_arithmetic import PAIRS, add, divide, multiply, subtract
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.graph import Node

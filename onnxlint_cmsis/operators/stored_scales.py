@@ -11,7 +11,7 @@ from onnxlint_cmsis.model.element_ranges import SLACK, is_whole
 from onnxlint_cmsis.model.interval_axes import lay
 from onnxlint_cmsis.model.intervals import exactly, point
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
-from onnxlint_cmsis.operators.pair_functions import divide, multiply, subtract
+from onnxlint_cmsis.operators.interval_arithmetic import divide, multiply, subtract
 from onnxlint_cmsis.operators.scale_values import NEAR, in_steps, size_of_end
 from onnxlint_cmsis.operators.views import LayerSum, ValueRule, ValueView
 

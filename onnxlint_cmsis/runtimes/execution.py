@@ -21,7 +21,7 @@ from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.library import Duty
-    from onnxlint_cmsis.runtimes.conditions import Judged, JudgedLayer
+    from onnxlint_cmsis.runtimes.judged_layers import Judged, JudgedLayer
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 

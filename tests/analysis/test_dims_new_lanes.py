@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.onnx.load import load
 from onnxlint_cmsis.model.element_ranges import as_stored
 from onnxlint_cmsis.model.intervals import between
 from onnxlint_cmsis.operators.curve_values import bent
-from onnxlint_cmsis.operators.pair_functions import PAIRS
+from onnxlint_cmsis.operators.interval_arithmetic import PAIRS
 from onnxlint_cmsis.operators.pair_values import share
 from support.dims_graphs import Builder, freedom, prove, reasons
 from support.goldens import Told

@@ -14,9 +14,9 @@ from onnxlint_cmsis.checks.rule_registry import every_rule
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.selection import resolve
 from onnxlint_cmsis.lower.outcome import Outcome
-from onnxlint_cmsis.runtimes.conditions import conditions_of
 from onnxlint_cmsis.runtimes.executorch.interpret import RELEASE
 from onnxlint_cmsis.runtimes.executorch.plan import PLANS
+from onnxlint_cmsis.runtimes.judged_layers import conditions_of
 from onnxlint_cmsis.runtimes.remark import USUAL_CAUSES, kind_of
 from onnxlint_cmsis.runtimes.runtime import NAMES
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS

@@ -325,7 +325,7 @@ def test_an_onnx_run_loads_nothing_of_it(tmp_path):
     (tmp_path / "a.onnx").write_bytes(one_node("Conv", [1, 8, 9, 9], {"w": (4, 8, 3, 3)}).SerializeToString())
     names = (
         *("formats.tflite.file_model", "analysis.layers"),
-        *("runtimes.tflm.interpret", "runtimes.tflm.kernels", "runtimes.conditions"),
+        *("runtimes.tflm.interpret", "runtimes.tflm.kernels", "runtimes.judged_layers"),
     )
     unwanted = tuple(f"onnxlint_cmsis.{name}" for name in names)
     code = (

@@ -9,7 +9,7 @@ from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.intervals import between, point
 from onnxlint_cmsis.operators.answers import MOVING, NotFollowed
 from onnxlint_cmsis.operators.curve_values import bent
-from onnxlint_cmsis.operators.pair_functions import PAIRS
+from onnxlint_cmsis.operators.interval_arithmetic import PAIRS
 from onnxlint_cmsis.operators.record import Operator
 from support.operator_records import CURVES, record_id
 from support.operator_records import ONNX_RECORDS as RECORDS

@@ -17,7 +17,7 @@ from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.lower.outcome import Outcome
-from onnxlint_cmsis.runtimes.conditions import JudgedLayer, conditions_of
+from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer, conditions_of
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.status import STATUS_OF_TFLM, status_text
 from onnxlint_cmsis.runtimes.tvm import PARTITIONED

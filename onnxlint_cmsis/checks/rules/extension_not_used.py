@@ -41,10 +41,9 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     if ORDER.index(library.isa) >= ORDER.index(build.extension):
         return
     has, factor = ("MVE", "3.5") if build.extension is Isa.MVE else ("the DSP extension", "1.3")
-    mve, smlad, every = library.instructions
     core = build.attributes.cpu if build.attributes.cpu.startswith("cortex") else build.attributes.architecture
     text = (
-        f"CMSIS-NN does not use {has}, which the image is built for ({core}): its functions have {mve:,} instructions "
-        f"of MVE and {smlad:,} SMLAD among {every:,}. A model takes some {factor} times the instructions."
+        f"CMSIS-NN does not use {has}, which the image is built for ({core}): its functions have "
+        f"{library.counted_instructions}. A model takes some {factor} times the instructions."
     )
     yield subject.say(text, "Compile its C files with the -mcpu of the rest.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
     from onnxlint_cmsis.model.graph import Graph
-    from onnxlint_cmsis.runtimes.conditions import JudgedLayer
+    from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer
     from onnxlint_cmsis.runtimes.runtime import Runtime
 
 INSTRUCTIONS = Path(__file__).with_name("reference_instructions.json")

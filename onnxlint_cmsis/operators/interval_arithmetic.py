@@ -1,4 +1,4 @@
-"""Functions of two variables on intervals, with the numbers where they are defined."""
+"""Interval arithmetic: functions of two variables, with the numbers for which they are defined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onnxlint_cmsis.model.intervals import Fault, Interval, either, hull, interval_of, point
+from onnxlint_cmsis.model.intervals import Fault, Interval, either, hull, interval_of, negative, point
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.model.intervals import Floats
@@ -31,12 +31,6 @@ def _ordered(function: Callable[[Floats, Floats], Floats], left: Interval, right
     """A function that falls in neither operand."""
     low, exact = function(left.low, right.low), left.low is left.high and right.low is right.high
     return interval_of(low, low if exact else function(left.high, right.high), left, right)
-
-
-def negative(interval: Interval) -> Interval:
-    """The interval with the other sign."""
-    low = -interval.high
-    return interval_of(low, low if interval.low is interval.high else -interval.low, interval)
 
 
 def subtract(left: Interval, right: Interval, rounding: float) -> Interval:

@@ -6,7 +6,7 @@ from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, plan_arena
 from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.layer_order import small_order
 from onnxlint_cmsis.analysis.peak import peak_of
-from onnxlint_cmsis.analysis.remedies import best_remedy
+from onnxlint_cmsis.analysis.ram_remedies import best_remedy
 from support.dims_graphs import Builder
 from support.linter import analysed
 
