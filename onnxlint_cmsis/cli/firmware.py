@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
@@ -73,13 +74,26 @@ def firmware_of(model: ModelAnalysis, settings: Settings) -> str:
 
 
 def untold(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
-    """What the image does not tell and nobody set, as a sentence."""
+    """What the image does not tell and nobody set, as sentences."""
     build = build_for(model.path, settings)
-    told = build_settings(build).values if build else {}
-    missing = [name for name in ("targets", "release") if name not in told and settings.origins[name] == "default"]
-    if build is None or not missing:
+    if build is None:
         return ()
-    return (f"{build.path} does not tell {' and '.join(missing)}: defaults are taken, unless you set them.",)
+    told = build_settings(build).values
+    missing = [name for name in ("targets", "release") if name not in told and settings.origins[name] == "default"]
+    defaults = f"{build.path} does not tell {' and '.join(missing)}: defaults are taken, unless you set them."
+    return (*([defaults] if missing else ()), *_untold_kernels(build, settings))
+
+
+def _untold_kernels(build: Build, settings: Settings) -> Iterator[str]:
+    """Say that costs are those of CMSIS-NN where the image does not show that it computes."""
+    if build.tells_kernels or not settings.runtime.reads_tflite or settings.origins["cmsis-nn-build"] != "default":
+        return
+    inlined = build.runtime is not None and build.runtime.whole_program
+    because = ": link-time optimization left no name that tells it" if inlined else ""
+    yield (
+        f"{build.path} does not tell whether kernels of CMSIS-NN or TensorFlow Lite Micro's own compute{because}. "
+        "Costs are those of CMSIS-NN; reference code takes 2 to 85 times the instructions (cmsis-nn-build = NONE)."
+    )
 
 
 def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:

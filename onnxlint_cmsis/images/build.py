@@ -19,7 +19,13 @@ from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, is_funct
 from onnxlint_cmsis.images.memory_use import MemoryUse, Region, memory_use, regions_beside
 from onnxlint_cmsis.images.models_inside import InsideModel, models_inside
 from onnxlint_cmsis.images.raw import read_raw
-from onnxlint_cmsis.images.runtime_use import LIBRARY_FUNCTIONS, RuntimeUse, registered_operator, runtime_use
+from onnxlint_cmsis.images.runtime_use import (
+    LIBRARY_FUNCTIONS,
+    REFERENCE_FUNCTIONS,
+    RuntimeUse,
+    registered_operator,
+    runtime_use,
+)
 from onnxlint_cmsis.images.thumb import Code
 
 ARMV7E_M = 13
@@ -94,18 +100,30 @@ class Build:
         runtime = self.runtime
         if runtime is None or runtime.name != "tflm" or not runtime.by_symbols or runtime.kernels == "cmsis_nn":
             return False
-        return self.library is None and bool(runtime.linked) and not runtime.whole_program
+        return self.library is None and bool(runtime.reference_functions if runtime.whole_program else runtime.linked)
+
+    @property
+    def tells_kernels(self) -> bool:
+        """Tell whether a symbol shows whose kernels compute, or a text shows that CMSIS-NN does."""
+        return self.library is not None or self.reference or bool(self.runtime and self.runtime.kernels == "cmsis_nn")
 
     @property
     def reference_operators(self) -> tuple[str, ...]:
         """Operators whose kernels would call CMSIS-NN and do not, for sure."""
         runtime = self.runtime
-        if runtime is None or (not self.reference if self.library is None else self.library.inlined):
+        if runtime is None or (self.library is None and not self.reference):
             return ()
         functions = self.library.functions if self.library else ()
+        operators: tuple[str, ...]
+        if runtime.whole_program:
+            operators = tuple(sorted(REFERENCE_FUNCTIONS[name] for name in runtime.reference_functions))
+        elif self.library:
+            operators = () if self.library.inlined else runtime.registered or ()
+        else:
+            operators = runtime.linked
         return tuple(
             operator
-            for operator in (runtime.registered or () if self.library else runtime.linked)
+            for operator in operators
             if operator in LIBRARY_FUNCTIONS
             and not any(name.startswith(LIBRARY_FUNCTIONS[operator]) for name in functions)
         )

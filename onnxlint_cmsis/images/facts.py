@@ -43,7 +43,11 @@ def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
     return (
         *_target(build),
         *_compilers(build.compilers),
-        *_library(build.library, len(build.image.symbols), inlined=bool(build.runtime and build.runtime.whole_program)),
+        *_library(
+            build.library,
+            len(build.image.symbols),
+            inlined=not build.reference and bool(build.runtime and build.runtime.whole_program),
+        ),
         *_levels(build),
         *_runtime(build),
         *_models(build),
@@ -133,7 +137,8 @@ def _runtime(build: Build) -> Iterator[Fact]:
     if runtime.since:
         yield Fact("runtime_since", runtime.since, f"{runtime.since} or later", MAY, "names that it has since then")
     if build.reference:
-        yield Fact("kernels", "reference", "reference code, no CMSIS-NN", SURE, "no symbol of CMSIS-NN")
+        seen = f", and tflite::{runtime.reference_functions[0]}" if runtime.whole_program else ""
+        yield Fact("kernels", "reference", "reference code, no CMSIS-NN", SURE, f"no symbol of CMSIS-NN{seen}")
     elif runtime.kernels:
         sure = build.library is not None
         text = "CMSIS-NN" if runtime.kernels == "cmsis_nn" else "reference code"

@@ -23,6 +23,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
         parts.append(f"with CMSIS-NN {perhaps if ends else ''}{' to '.join(ends)}".rstrip())
     elif isinstance(build, LibraryBuild) and build.asked:
         parts.append("with kernels that call CMSIS-NN, which is not in it")
+    elif isinstance(build, Build) and build.runtime and build.runtime.whole_program and not build.reference:
+        parts.append(f"perhaps {'with' if build.tells_kernels else 'without'} CMSIS-NN")
     elif isinstance(build, LibraryBuild) or build.runtime:
         parts.append("without CMSIS-NN")
     what = f"It is built {' '.join(parts)}" if parts else "It tells little of its build"

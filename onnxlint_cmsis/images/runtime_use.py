@@ -41,6 +41,21 @@ LONGEST_FILE = 400
 
 TELLING_FILES = ("conv.cc", "depthwise_conv.cc", "fully_connected.cc", "softmax.cc", "svdf.cc", "pooling.cc")
 """Sources of reference kernels in whose place CMSIS-NN has others."""
+SHARED_FILES = ("conv_common.cc", "depthwise_conv_common.cc")
+"""Sources for both, beside which kernels of CMSIS-NN leave the name of their own in every revision."""
+REFERENCE_FUNCTIONS = {
+    "ConvPrepare": "CONV_2D",
+    "DepthwiseConvPrepare": "DEPTHWISE_CONV_2D",
+    "FullyConnectedPrepare": "FULLY_CONNECTED",
+    "AddPrepare": "ADD",
+}
+"""Functions that reference kernels register and kernels of CMSIS-NN never call, with the operator.
+
+So in tflite-micro from 2021-04-09 to 2026-08-20. As their address is taken, link-time optimization keeps them where an
+application registers the kernel, and drops them elsewhere.
+"""
+REFERENCE_SYMBOL = re.compile(rf"_ZN6tflite(?:12_GLOBAL__N_1)?\d{{2}}({'|'.join(REFERENCE_FUNCTIONS)})E")
+"""Those functions in a file, with a suffix of the linker or without."""
 LIBRARY_FUNCTIONS = {
     "CONV_2D": ("arm_convolve",),
     "DEPTHWISE_CONV_2D": ("arm_depthwise_conv",),
@@ -78,6 +93,8 @@ class RuntimeUse(NamedTuple):
     """Whether the linker optimized the whole program, so that functions and calls are gone."""
     kernel_files: tuple[str, ...] = ()
     """Sources of kernels whose names are in the image."""
+    reference_functions: tuple[str, ...] = ()
+    """Functions in the image that reference kernels alone register: `ConvPrepare`."""
 
     @property
     def kernels(self) -> str:
@@ -89,7 +106,7 @@ class RuntimeUse(NamedTuple):
         """The name of a source that tells it; empty where none does."""
         names = {re.split(r"kernels[/\\]", file, maxsplit=1)[-1]: file for file in self.kernel_files}
         library = next((file for name, file in names.items() if name.startswith("cmsis_nn")), "")
-        return library or next((file for name, file in names.items() if name in TELLING_FILES), "")
+        return library or next((names[name] for name in (*TELLING_FILES, *SHARED_FILES) if name in names), "")
 
 
 def runtime_use(image: Image) -> RuntimeUse | None:
@@ -142,7 +159,11 @@ def _tflm(image: Image) -> RuntimeUse:
     every = any("AllOpsResolver" in name for name in image.names)
     evidence = "symbols of tflite::"
     resolvers = tuple(sorted(rooms, reverse=True))
-    return RuntimeUse("tflm", evidence, True, max(days, default=""), called, linked, resolvers, every, whole_program)
+    functions = tuple(sorted({match[1] for name in image.functions if (match := REFERENCE_SYMBOL.match(name))}))
+    since = max(days, default="")
+    return RuntimeUse(
+        "tflm", evidence, True, since, called, linked, resolvers, every, whole_program, reference_functions=functions
+    )
 
 
 def _whole_program(image: Image) -> bool:

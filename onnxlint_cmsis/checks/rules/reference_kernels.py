@@ -2,8 +2,10 @@
 
 TensorFlow Lite Micro has two files for the kernels of an operator: `kernels/conv.cc`, which computes in plain C++, and
 `kernels/cmsis_nn/conv.cc`. A build that takes the first needs 2 to 23 times the instructions on a Cortex-M4, up to 85
-on a Cortex-M55. It is sure in an image with symbols, for each operator. Without symbols the names of sources in texts
-tell it, and the finding says `may`. Models in an image without CMSIS-NN are judged for reference code.
+on a Cortex-M55. It is sure in an image with symbols, for each operator. After link-time optimization (-flto) it is sure
+by functions that reference kernels alone register, such as `tflite::ConvPrepare`. Without symbols the names of sources
+in texts tell it, and the finding says `may`. Where it is sure, models in the image are judged for reference code. Where
+an image does not tell, a note at the model says that its costs are those of CMSIS-NN.
 
 **What to do.** Build the kernels of CMSIS-NN.
 """
