@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from firmware_check.ending import COULD_NOT, complain, in_one_line, say
 from firmware_check.errors import FirmwareError
 from firmware_check.options import CheckParser, boards_named, count, seconds
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nets_table import nets_table
+from onnxlint_cmsis.cmsis_nn.apis import INTEGER, api_of
 from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, Recorded, recorded
-from onnxlint_cmsis.cmsis_nn.families import INTEGER, family_of
 from onnxlint_cmsis.cmsis_nn.library import all_hazards
 
 HEAD = """# How is it known?
@@ -101,7 +101,7 @@ def _unseen(runs: tuple[Recorded, ...]) -> str:
                 by = f" with {run.compiler.split()[0]}" if row.hazard in seen else ""
                 reasons.setdefault(f"{row.outcome}: {row.seen}", {})[f"{row.hazard}{by}"] = None
     lines = "".join(f"* {', '.join(names)}: {reason}\n" for reason, names in reasons.items())
-    rows = [row for row in all_hazards() if family_of(row.entries[0]) is INTEGER]
+    rows = [row for row in all_hazards() if api_of(row.entries[0]) is INTEGER]
     asked = {row.hazard for run in runs for row in run.hazards}
     old = sum(row.id not in asked for row in rows)
     return f"\nWhat was not seen:\n\n{lines}* {old} hazards of s8 and s16 in CMSIS 5 alone: read in the source\n"

@@ -107,7 +107,7 @@ def test_the_house_is_low() -> None:
 
 
 FACE = (
-    "cmsis_nn.library", "cmsis_nn.families", "cmsis_nn.releases", "cmsis_nn.targets",
+    "cmsis_nn.library", "cmsis_nn.apis", "cmsis_nn.releases", "cmsis_nn.targets",
     "cmsis_nn.rows", "cmsis_nn.hazard", "cmsis_nn.measured_pairs",
     "cmsis_nn.conditions", "cmsis_nn.terms", "cmsis_nn.arguments",
     "cmsis_nn.json_fields", "cmsis_nn.json_records",

@@ -8,7 +8,7 @@ from firmware_check.evidence.call_layer import CallStep, call_step
 from firmware_check.evidence.call_pool import POOLED, pool
 from firmware_check.legacy.candidates import LEGACY_POOL, legacy_pool
 from firmware_check.legacy.legacy_call import legacy_step
-from onnxlint_cmsis.cmsis_nn.families import INTEGER, LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.apis import INTEGER, LEGACY, api_of
 from onnxlint_cmsis.ground.types import KernelCall
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ def entries_of(release: str) -> tuple[str, ...]:
 
 def calls_of(entry: str) -> tuple[KernelCall, ...]:
     """Calls of an entry point, smallest first."""
-    return legacy_pool(entry) if family_of(entry) is LEGACY else pool(entry)
+    return legacy_pool(entry) if api_of(entry) is LEGACY else pool(entry)
 
 
 def is_called(hazard: Hazard, release: str) -> bool:
     """Tell whether a row belongs to the API that the evidence of a release calls."""
-    return family_of(hazard.entries[0]) is (LEGACY if old_api(release) else INTEGER)
+    return api_of(hazard.entries[0]) is (LEGACY if old_api(release) else INTEGER)
 
 
 def step_of(label: str, call: KernelCall, bench: Bench) -> CallStep:
     """A call as a layer of firmware."""
-    if family_of(call.entry) is LEGACY:
+    if api_of(call.entry) is LEGACY:
         return legacy_step(label, call, bench.target)
     return call_step(label, call, bench.library)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT, LEGACY, api_of
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of
 from onnxlint_cmsis.cmsis_nn.delegations import DELEGATIONS
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS
-from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY, family_of
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.releases import holds, older
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
@@ -112,7 +112,7 @@ def citations(release: str) -> Iterator[Citation]:
         if wrapper is not None:
             yield from _of_wrapper(wrapper, release)
     for point in ENTRY_POINTS:
-        if holds(point.since, point.until, release) and family_of(point.entry) is not FLOAT:
+        if holds(point.since, point.until, release) and api_of(point.entry) is not FLOAT:
             for function in _variants(point.function):
                 path = point.path.replace(point.function, function)
                 yield Citation(f"entry_points: {point.entry}", path, function, 0, TRUE)
@@ -123,7 +123,7 @@ def citations(release: str) -> Iterator[Citation]:
                 words=(row.callee, *GUARDS, *(["if"] if row.static else []))
             )
     for hazard in all_hazards():
-        if hazard.origin.spans(release) and family_of(hazard.entries[0]) is LEGACY:
+        if hazard.origin.spans(release) and api_of(hazard.entries[0]) is LEGACY:
             yield _of_legacy_hazard(hazard, release)
         elif hazard.origin.spans(release):
             stem, _, kind = hazard.origin.function.rpartition("_")
@@ -143,24 +143,24 @@ def _of_legacy_hazard(hazard: Hazard, release: str) -> Citation:
 def _of_wrapper(wrapper: Wrapper, release: str) -> Iterator[Citation]:
     name = f"routes/{wrapper.entry}"
     for branch in wrapper.branches:
-        if branch.origin.spans(release) and family_of(wrapper.entry) is not FLOAT:
+        if branch.origin.spans(release) and api_of(wrapper.entry) is not FLOAT:
             yield from _of_branch(f"{name}: {branch.kernel}", branch, wrapper, release)
     for kind, sizes in (("sizes", wrapper.sizes), ("reverse_sizes", wrapper.reverse_sizes)):
         for size in sizes:
             if size.origin.spans(release):
                 cited = _cite(f"{name}: {kind}, {size.origin.function}", size.origin, release, TRUE)
-                yield cited._replace(words=SIZE_WORDS if family_of(wrapper.entry) is FLOAT else ())
+                yield cited._replace(words=SIZE_WORDS if api_of(wrapper.entry) is FLOAT else ())
 
 
 def _of_branch(name: str, branch: Branch, wrapper: Wrapper, release: str) -> Iterator[Citation]:
     """The line with the rest of the condition, and each outer test's."""
-    tests = [test for test in branch.tests if test.lines or family_of(wrapper.entry) is not LEGACY]
+    tests = [test for test in branch.tests if test.lines or api_of(wrapper.entry) is not LEGACY]
     outer = [part for test in branch.tests for part in (test.when, *test.when.parts)]
     rest = all_of(*(part for part in (branch.when.parts or (branch.when,)) if part not in outer))
     own = _cite(name, branch.origin, release, rest)
     alone = branch.origin.function == branch.kernel  # no wrapper yet: the kernel itself is called
     called = CALLED_AS.get(branch.kernel, branch.kernel)
-    if alone and family_of(wrapper.entry) is LEGACY and rest != TRUE:
+    if alone and api_of(wrapper.entry) is LEGACY and rest != TRUE:
         yield own._replace(whole=True)
     elif alone:
         yield own._replace(asks=TRUE, words=(branch.kernel,))

@@ -16,8 +16,8 @@ from firmware_check.evidence.recorded_runs import record, record_rows, today
 from firmware_check.evidence.seen import NOT_CONFIRMED, branches_seen, checked, float_hazards_seen, hazards_seen
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, boards_named, count, seconds
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.evidence import BranchSeen, HazardSeen, Recorded
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.output.plain import printable
 
 if TYPE_CHECKING:

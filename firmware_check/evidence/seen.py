@@ -16,8 +16,8 @@ from firmware_check.evidence.float_calls import LARGE, TWINS
 from firmware_check.evidence.float_layer import float_step
 from firmware_check.evidence.smallest_calls import TRIES, Routed, Side, hazards_on, routed, sides, witnesses
 from firmware_check.legacy.score_calls import score_steps
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.hazard import INEXACT, Hazard
 from onnxlint_cmsis.cmsis_nn.route import route
 from onnxlint_cmsis.cmsis_nn.tables import hazards

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from firmware_check.evidence.both_apis import calls_of, entries_of, is_called
-from onnxlint_cmsis.cmsis_nn.families import LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.apis import LEGACY, api_of
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.route import Route, route
 from onnxlint_cmsis.cmsis_nn.rows import Branch
@@ -62,7 +62,7 @@ def sides(target: Target, calls: dict[str, Routed]) -> Iterator[Side]:
     for entry, entry_calls in calls.items():
         wrapper = wrapper_for(entry)
         branches = wrapper.branches_for(target) if wrapper else ()
-        if len(branches) < 2 and not (branches and family_of(entry) is LEGACY):
+        if len(branches) < 2 and not (branches and api_of(entry) is LEGACY):
             continue
         for number, branch in enumerate(branches):
             yield from _of_branch(f"{entry}, branch {number + 1} to {branch.kernel}", branches, number, entry_calls)

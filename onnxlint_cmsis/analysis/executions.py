@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
-from onnxlint_cmsis.cmsis_nn.families import LEGACY
+from onnxlint_cmsis.cmsis_nn.apis import LEGACY
 from onnxlint_cmsis.cmsis_nn.library import Duty, duty_of
 from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.decision import Cause

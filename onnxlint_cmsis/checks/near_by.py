@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.model_sizes import other_sizes, shape_words
+from onnxlint_cmsis.cmsis_nn.apis import api_of
 from onnxlint_cmsis.cmsis_nn.conditions import FALSE
-from onnxlint_cmsis.cmsis_nn.families import family_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Function, KernelCall, Pair
 from onnxlint_cmsis.model.windows import padding_for, places, reach
@@ -146,7 +146,7 @@ def right_releases(subject: Subject) -> tuple[str, ...]:
 
 def _releases(subject: Subject) -> tuple[str, ...]:
     """Releases that have the functions of a layer's API, oldest first."""
-    return family_of(subject.layer.call.entry).releases
+    return api_of(subject.layer.call.entry).releases
 
 
 def _works(subject: Subject, call: KernelCall) -> bool:

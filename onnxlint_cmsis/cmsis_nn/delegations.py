@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT, Api, api_of
 from onnxlint_cmsis.cmsis_nn.arguments import CH_MULT, IN, NARROW_OUTPUT, UNIT_DILATION
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, equal
-from onnxlint_cmsis.cmsis_nn.families import FLOAT, Family, family_of
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import ALL_ISAS, MVE_ONLY, NOT_MVE, Delegation, kernel_at
 from onnxlint_cmsis.ground.types import Isa
@@ -49,9 +49,9 @@ DELEGATIONS = (
 
 
 @cache
-def delegations(family: Family) -> tuple[Delegation, ...]:
-    """The rows of a family."""
-    if family is not FLOAT:
+def delegations(api: Api) -> tuple[Delegation, ...]:
+    """The rows of an API."""
+    if api is not FLOAT:
         return DELEGATIONS
     from onnxlint_cmsis.cmsis_nn.float import convolution, depthwise, products
 
@@ -63,6 +63,6 @@ def delegations_of(kernel: str, release: str, isa: Isa) -> tuple[Delegation, ...
     """The rows of one kernel in one build, in order."""
     return tuple(
         row
-        for row in delegations(family_of(kernel))
+        for row in delegations(api_of(kernel))
         if row.kernel == kernel and row.origin.spans(release) and isa in row.origin.isas
     )

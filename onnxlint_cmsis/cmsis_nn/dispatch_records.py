@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.json_fields import LARGEST, TARGET_FIELDS, flag, number, text
 from onnxlint_cmsis.cmsis_nn.tables import ENTRIES, FLOAT_ENTRIES, LEGACY_ENTRIES
 from onnxlint_cmsis.ground.types import AS_ASKED, Dims, FloatCall, KernelCall, Pair

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.arguments import FILTER, IN
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.legacy.builds import LEFT
 from onnxlint_cmsis.cmsis_nn.releases import V5_6, V5_8, V5_9, before
 from onnxlint_cmsis.cmsis_nn.rows import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from onnxlint_cmsis.cmsis_nn.apis import LEGACY, api_of
 from onnxlint_cmsis.cmsis_nn.cost import cost_of_route, instructions_range
 from onnxlint_cmsis.cmsis_nn.dispatch_records import FLOAT_KEYS, IGNORED, ROUTE_KEYS, wrapper_call
 from onnxlint_cmsis.cmsis_nn.duties import duty_of
-from onnxlint_cmsis.cmsis_nn.families import LEGACY, family_of
 from onnxlint_cmsis.cmsis_nn.json_fields import target_of
 from onnxlint_cmsis.cmsis_nn.layer_records import COST_KEYS, OTHERS, call_of
 from onnxlint_cmsis.cmsis_nn.route import route
@@ -39,8 +39,8 @@ def shape_answer(record: Mapping[str, object], default: Target) -> dict[str, obj
         if name not in (*keys, *_ANSWERS, *others):
             raise ValueError(f"field '{name}' is not known{did_you_mean(name, keys)}")
     target, call = target_of(record, default), call_of(record) if by_kind else wrapper_call(record)
-    if family_of(call.entry) is not LEGACY:
-        family_of(call.entry).refuse_without(target.release)
+    if api_of(call.entry) is not LEGACY:
+        api_of(call.entry).refuse_without(target.release)
     taken = route(call, target)
     values = {**call.variables(), **taken.seen}
     hazards = (*taken.hazards, *taken.inexact)

@@ -1,11 +1,12 @@
-"""CMSIS-NN as the other rooms see it: what a call does on a target, whichever family of functions it belongs to.
+"""CMSIS-NN as the other rooms see it: what a call does on a target, whichever API it belongs to.
 
-`route` and `cost` answer for a call of any family, `hazards` has the rows of one, and the scratch of a call is that of
+`route` and `cost` answer for a call of any API, `hazards` has the rows of one, and the scratch of a call is that of
 its route. What else sets releases apart is asked here in words, so that no other room names a release or a function.
 """
 
 from __future__ import annotations
 
+from onnxlint_cmsis.cmsis_nn.apis import APIS, FLOAT, INTEGER, LEGACY, Api, api_of
 from onnxlint_cmsis.cmsis_nn.cost import (
     MOST_INSTRUCTIONS,
     SAME,
@@ -21,7 +22,6 @@ from onnxlint_cmsis.cmsis_nn.data_ranges import range_reason
 from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
 from onnxlint_cmsis.cmsis_nn.evidence import evidence
-from onnxlint_cmsis.cmsis_nn.families import FAMILIES, FLOAT, INTEGER, LEGACY, Family, family_of
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
 from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.loops.plane import AxisSizes, Plane, plane
@@ -36,8 +36,8 @@ from onnxlint_cmsis.cmsis_nn.tables import all_hazards, hazards, wrapper_of
 from onnxlint_cmsis.ground.types import Function, Isa, KernelCall, Target
 
 __all__ = [
+    "APIS",
     "COMPILER",
-    "FAMILIES",
     "FLOAT",
     "INTEGER",
     "LEGACY",
@@ -45,14 +45,15 @@ __all__ = [
     "MOST_INSTRUCTIONS",
     "SAME",
     "SHORT",
+    "Api",
     "AxisSizes",
     "Duty",
-    "Family",
     "Parameters",
     "Plane",
     "Prediction",
     "Route",
     "all_hazards",
+    "api_of",
     "call_cost",
     "copy_range",
     "cost",
@@ -60,7 +61,6 @@ __all__ = [
     "delegations_of",
     "duty_of",
     "evidence",
-    "family_of",
     "hazards",
     "instructions_range",
     "integer_build",

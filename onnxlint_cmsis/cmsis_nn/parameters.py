@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.families import LEGACY, family_of
+from onnxlint_cmsis.cmsis_nn.apis import LEGACY, api_of
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import KernelCall, Target
@@ -51,7 +51,7 @@ def parameters(call: KernelCall, target: Target) -> Parameters | None:
         filled = elements // out_c * (-(-out_c // BLOCKS[kind]) * BLOCKS[kind]) if call.floating.packed else elements
         return Parameters(BIAS_BYTES[kind] * filled, BIAS_BYTES[kind] * out_c if call.bias else 0, 0, 0)
     weights = -(-elements // 2) if kind == "s4" else 2 * elements if kind == "q15" else elements
-    if family_of(call.entry) is LEGACY:
+    if api_of(call.entry) is LEGACY:
         return Parameters(weights, BIAS_BYTES[kind] * out_c, 0, 0)
     pairs = _pairs(call, target, out_c) if stem == "fully_connected" else out_c
     bias = (4 if call.int32_bias else BIAS_BYTES[kind]) * out_c if call.bias else 0

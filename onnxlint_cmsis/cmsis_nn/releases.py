@@ -18,7 +18,7 @@ class Release(NamedTuple):
     measured_on: str = ""
     """Release whose measured instructions are taken for it; its own where empty."""
     apis: tuple[str, ...] = ("current",)
-    """APIs whose rows were reviewed: those of families."""
+    """Names of the APIs whose rows were reviewed."""
     said: str = ""
     """How far it was reviewed, as a sentence, where its source was not read whole; empty where it was."""
 

@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from onnxlint_cmsis.cmsis_nn.apis import api_of
 from onnxlint_cmsis.cmsis_nn.conditions import Condition
 from onnxlint_cmsis.cmsis_nn.delegations import delegations
-from onnxlint_cmsis.cmsis_nn.families import family_of
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Wrapper
 from onnxlint_cmsis.cmsis_nn.tables import hazards, wrapper_for, wrapper_of
 from onnxlint_cmsis.cmsis_nn.terms import Term, term
@@ -84,10 +84,10 @@ def comparisons(entry: str, target: Target) -> tuple[tuple[Condition, frozenset[
     """
     wrapper = wrapper_of(entry)
     sizes = [size for size in wrapper.sizes if size.origin.covers(target)]
-    rows = [row for row in hazards(family_of(entry)) if entry in row.entries and row.origin.covers(target)]
+    rows = [row for row in hazards(api_of(entry)) if entry in row.entries and row.origin.covers(target)]
     conditions = [
         *(branch.when for branch in _branches(wrapper, target)),
-        *(row.when for row in delegations(family_of(entry)) if row.origin.spans(target.release)),
+        *(row.when for row in delegations(api_of(entry)) if row.origin.spans(target.release)),
         *(condition for row in rows for condition in (row.when, row.unsized) if condition),
         *(size.when for size in sizes),
     ]

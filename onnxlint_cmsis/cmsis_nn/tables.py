@@ -6,8 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT, LEGACY, Api, api_of
 from onnxlint_cmsis.cmsis_nn.entry_points import single_branch
-from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY, Family, family_of
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.rows import Wrapper
 from onnxlint_cmsis.ground.types import Target
@@ -87,9 +87,9 @@ def all_hazards() -> tuple[Hazard, ...]:
     return (*_integer(), *_legacy(), *_floats())
 
 
-def hazards(family: Family) -> tuple[Hazard, ...]:
-    """The rows of a family."""
-    return _legacy() if family is LEGACY else _floats() if family is FLOAT else _integer()
+def hazards(api: Api) -> tuple[Hazard, ...]:
+    """The rows of an API."""
+    return _legacy() if api is LEGACY else _floats() if api is FLOAT else _integer()
 
 
 @cache
@@ -142,7 +142,7 @@ def hazards_of(entry: str, kernel: str, target: Target) -> tuple[Hazard, ...]:
     """The rows of one kernel reached through one entry point; with kernel "" those of the entry point itself."""
     return tuple(
         hazard
-        for hazard in hazards(family_of(entry))
+        for hazard in hazards(api_of(entry))
         if entry in hazard.entries
         and (kernel in hazard.kernels if kernel else not hazard.kernels)
         and hazard.on(target) is not False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.families import FLOAT, INTEGER, LEGACY, family_named
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT, INTEGER, LEGACY, api_named
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.converted import Place
 from onnxlint_cmsis.config.file_reading import (
@@ -170,26 +170,26 @@ def _releases(layers: tuple[SettingsLayer, ...], origin: str) -> tuple[str, ...]
 
 def _apply_api(raw: dict[str, object], value: dict[str, Any], origins: dict[str, str], runtime: Runtime) -> None:
     """Release and data type of the API where they are not set; ConfigError for what is of another API."""
-    family, said, origin = family_named(value["api"]), origins["api"], _key_at(origins["api"], KEY_BY_NAME["api"])
-    if family is INTEGER and value["assume"] in FLOAT.types:
-        family, said = FLOAT, origins["assume"]
-    if family is LEGACY and runtime.name != DIRECT.name:
+    api, said, origin = api_named(value["api"]), origins["api"], _key_at(origins["api"], KEY_BY_NAME["api"])
+    if api is INTEGER and value["assume"] in FLOAT.types:
+        api, said = FLOAT, origins["assume"]
+    if api is LEGACY and runtime.name != DIRECT.name:
         raise ConfigError(
-            f"{origin}: no runtime calls the {family.api} functions; {runtime.name} calls the {INTEGER.api} ones"
+            f"{origin}: no runtime calls the {api.name} functions; {runtime.name} calls the {INTEGER.name} ones"
         )
-    for name, meant in (("release", family.release), ("assume", family.types[0])) if family is not INTEGER else ():
+    for name, meant in (("release", api.release), ("assume", api.types[0])) if api is not INTEGER else ():
         if origins[name] == "default":
             value[name] = raw[name] = meant
             origins[name] = said
-    if value["assume"] not in family.types:
+    if value["assume"] not in api.types:
         origin = _key_at(origins["assume"], KEY_BY_NAME["assume"])
         raise ConfigError(
-            f"{origin}: {value['assume']} is of another API; allowed with {family.api}: {', '.join(family.types)}"
+            f"{origin}: {value['assume']} is of another API; allowed with {api.name}: {', '.join(api.types)}"
         )
-    if family is FLOAT and runtime.name != DIRECT.name:
+    if api is FLOAT and runtime.name != DIRECT.name:
         return  # no runtime calls these functions, whatever library it brings
     try:
-        family.refuse_without(value["release"])
+        api.refuse_without(value["release"])
     except ValueError as error:
         raise ConfigError(f"{_key_at(origins['release'], KEY_BY_NAME['release'])}: {error}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cmsis_nn.families import FAMILIES, INTEGER, LEGACY
+from onnxlint_cmsis.cmsis_nn.apis import APIS, INTEGER, LEGACY
 from onnxlint_cmsis.cmsis_nn.releases import DEFAULT_RELEASE
 from onnxlint_cmsis.cmsis_nn.targets import COMPILERS
 from onnxlint_cmsis.config.boards import KnownBoard
@@ -80,10 +80,10 @@ class Settings:
     )
     api: str = setting(
         "choice",
-        INTEGER.api,
+        INTEGER.name,
         "Functions that are called: current (s8, s16, s4) or legacy (q7, q15). With legacy `release` is "
         "cmsis5-5.9.0 and `assume` is q7, unless they are set.",
-        allowed=(INTEGER.api, LEGACY.api),
+        allowed=(INTEGER.name, LEGACY.name),
         option="--api",
         group=TARGETS,
     )
@@ -191,7 +191,7 @@ class Settings:
         "Data type that a float model will have: s8, s16, s4, q7, q15, q7q15, f32 or f16. s16 has 16-bit "
         "activations, s4 4-bit weights; q7, q15 and q7q15 (16-bit activations, 8-bit weights in fully connected "
         "layers) go with the legacy API. With f32 and f16 `release` is main, unless it is set.",
-        allowed=tuple(kind for family in FAMILIES for kind in family.types),
+        allowed=tuple(kind for api in APIS for kind in api.types),
         option="--assume",
         group=JUDGED,
         metavar="TYPE",
@@ -414,7 +414,7 @@ class Settings:
     @property
     def legacy(self) -> bool:
         """Tell whether models are judged for the functions of q7 and q15."""
-        return self.api == LEGACY.api
+        return self.api == LEGACY.name
 
     @property
     def analysis(self) -> AnalysisSettings:

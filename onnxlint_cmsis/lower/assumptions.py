@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import FloatCall
 

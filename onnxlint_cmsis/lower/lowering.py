@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from onnxlint_cmsis.cmsis_nn.families import LEGACY
+from onnxlint_cmsis.cmsis_nn.apis import LEGACY
 from onnxlint_cmsis.formats.derived_values import derived_values
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import WEIGHTED, FloatCall, Function, KernelCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import Effect
 from onnxlint_cmsis.ground.named_tuples import NamedTuple

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.library import cost, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, normalise_release, said_of

@@ -6,10 +6,10 @@ from itertools import pairwise, product
 
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.apis import APIS
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE
 from onnxlint_cmsis.cmsis_nn.delegations import delegations
 from onnxlint_cmsis.cmsis_nn.entry_points import ENTRY_POINTS, EntryPoint, entry_points
-from onnxlint_cmsis.cmsis_nn.families import FAMILIES
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, delegations_of, route
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES, holds, normalise_release
 from onnxlint_cmsis.cmsis_nn.rows import Branch, Origin, Wrapper
@@ -32,7 +32,7 @@ def origins() -> list[Origin]:
         row = wrapper(entry)
         rows += [branch.origin for branch in row.branches]
         rows += [case.origin for case in (*row.sizes, *row.reverse_sizes)]
-    rows += [row.origin for family in FAMILIES for row in delegations(family)]
+    rows += [row.origin for api in APIS for row in delegations(api)]
     rows += [row.origin for row in all_hazards()]
     return rows
 
@@ -145,7 +145,7 @@ def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
     entries = {*ENTRIES, *LEGACY_ENTRIES, *FLOAT_ENTRIES, *(row.entry for row in ENTRY_POINTS)}
     entries |= {row.function.removeprefix("arm_") for row in ENTRY_POINTS}
     kernels = {branch.kernel for branch in branches()}
-    kernels |= {row.callee for family in FAMILIES for row in delegations(family)}
+    kernels |= {row.callee for api in APIS for row in delegations(api)}
     kernels |= {row.function for row in ENTRY_POINTS}
     for row in all_hazards():
         assert set(row.entries) <= entries, row.id
@@ -154,7 +154,7 @@ def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_delegations_end(target: Target) -> None:
-    for row in (row for family in FAMILIES for row in delegations(family)):
+    for row in (row for api in APIS for row in delegations(api)):
         kernel, steps = row.kernel, 0
         while kernel:
             rows = delegations_of(kernel, target.release, target.isa)

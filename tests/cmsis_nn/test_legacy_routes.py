@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
-from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, family_of, route
+from onnxlint_cmsis.cmsis_nn.library import INTEGER, Route, all_hazards, api_of, route
 from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
 from onnxlint_cmsis.cmsis_nn.tables import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
@@ -160,9 +160,9 @@ def test_releases_by_api() -> None:
 
 
 def test_every_row_of_the_legacy_api_is_told_apart_from_the_others() -> None:
-    assert all(family_of(entry) is FAMILY and wrapper_for(entry) for entry in LEGACY_ENTRIES)
+    assert all(api_of(entry) is FAMILY and wrapper_for(entry) for entry in LEGACY_ENTRIES)
     for row in all_hazards():
-        assert len({family_of(entry) for entry in row.entries}) == 1, row.id
+        assert len({api_of(entry) for entry in row.entries}) == 1, row.id
 
 
 def pool(entry: str, height: int = 8, width: int = 8, window: tuple[int, int] = (2, 2), stride: int = 2) -> KernelCall:

@@ -24,8 +24,8 @@ from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
 from firmware_check.quantized_constants import packed
 from firmware_check.verdict import compare_floats
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.evidence import CONFIRMED, BranchSeen, HazardSeen, Recorded, recorded
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
 from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.cmsis_nn.tables import hazard
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair

@@ -27,7 +27,7 @@ from firmware_check.opening import Options, open_model
 from firmware_check.program import FLOAT_NUMBERS
 from firmware_check.reading.float_numbers import BLOCK, packed_blocks
 from firmware_check.verdict import compare_floats
-from onnxlint_cmsis.cmsis_nn.families import FLOAT
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.tables import hazards, hazards_of
 from onnxlint_cmsis.cmsis_nn.targets import parse_target

@@ -17,7 +17,7 @@ from onnxlint_cmsis.checks.fix_actions import REWRITE
 from onnxlint_cmsis.checks.quantization_checks import described
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.subjects import ModelSubject
-from onnxlint_cmsis.cmsis_nn.families import FLOAT, LEGACY
+from onnxlint_cmsis.cmsis_nn.apis import FLOAT, LEGACY
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
