@@ -8,7 +8,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.ram_remedies import Remedy
+    from onnxlint_cmsis.analysis.ram_remedies import RamRemedy
     from onnxlint_cmsis.ground.findings import Location
     from onnxlint_cmsis.ground.types import MemoryRoom
 
@@ -43,7 +43,7 @@ class RamNeed(NamedTuple):
     """Tensors alive there, the largest first, with bytes."""
     scratch: int
     """Bytes of scratch there."""
-    remedy: Remedy | None
+    remedy: RamRemedy | None
     """The largest change that would help; None where none is known, or it fits."""
     location: Location
     """Place of the layer at the peak."""

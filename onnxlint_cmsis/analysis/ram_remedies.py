@@ -27,7 +27,7 @@ Plan = Callable[[ArenaUses], int]
 """Bytes that a model needs."""
 
 
-class Remedy(NamedTuple):
+class RamRemedy(NamedTuple):
     """One change."""
 
     bytes: int
@@ -40,7 +40,7 @@ class Remedy(NamedTuple):
 
 def best_remedy(
     uses: ArenaUses, plan: Plan, room: int, copies: str, dimensions: Callable[[], Dimensions]
-) -> Remedy | None:
+) -> RamRemedy | None:
     """The change that makes it fit at the least cost; where none does, the one that saves most. None where none helps.
 
     `copies` says what the steps that could do without a second buffer would have to do. `dimensions` tells which
@@ -59,23 +59,23 @@ def best_remedy(
     return min(helping, key=lambda remedy: remedy.bytes, default=None)
 
 
-def _order(uses: ArenaUses, plan: Plan) -> Iterator[Remedy]:
+def _order(uses: ArenaUses, plan: Plan) -> Iterator[RamRemedy]:
     order = small_order(uses)
     moved = next((pair for pair in zip(order, uses.steps, strict=True) if pair[0] != pair[1]), None)
     if moved:
         text = f"{moved[0].label} before {moved[1].label}, and so on: at each point the layer that frees most memory"
-        yield Remedy(plan(uses._replace(steps=order)), 0.0, text)
+        yield RamRemedy(plan(uses._replace(steps=order)), 0.0, text)
 
 
-def _in_place(uses: ArenaUses, plan: Plan, copies: str) -> Iterator[Remedy]:
+def _in_place(uses: ArenaUses, plan: Plan, copies: str) -> Iterator[RamRemedy]:
     able = [step for step in uses.steps if step.could and not step.in_place]
     if able:
         steps = tuple(step._replace(in_place=True) if step.could else step for step in uses.steps)
         names = and_more([step.label for step in able], 3)
-        yield Remedy(plan(uses._replace(steps=steps)), 0.0, f"{names} {copies}")
+        yield RamRemedy(plan(uses._replace(steps=steps)), 0.0, f"{names} {copies}")
 
 
-def _fewer_channels(uses: ArenaUses, plan: Plan, room: int, dimensions: Dimensions) -> Iterator[Remedy]:
+def _fewer_channels(uses: ArenaUses, plan: Plan, room: int, dimensions: Dimensions) -> Iterator[RamRemedy]:
     """Fewer channels in the layers that decide a buffer alive at the peak: as many as fit, or half.
 
     Those of a concatenation are decided by the layers in front of it, and every buffer that has them follows.
@@ -96,7 +96,7 @@ def _fewer_channels(uses: ArenaUses, plan: Plan, room: int, dimensions: Dimensio
             + and_more([f"{layer.op_type} '{layer.label}'" for layer in group.deciders], 3)
             for group in groups
         )
-        yield Remedy(plan(cut(left)), sum(log(group.size / sizes[group.id]) for group in groups), text)
+        yield RamRemedy(plan(cut(left)), sum(log(group.size / sizes[group.id]) for group in groups), text)
 
 
 def _scaled(groups: tuple[DimensionClass, ...], left: int, most: int) -> dict[int, int]:
@@ -121,7 +121,7 @@ def _sizes_with(uses: ArenaUses, dimensions: Dimensions, sizes: Mapping[int, int
     return now
 
 
-def _fewer_everywhere(uses: ArenaUses, plan: Plan, room: int) -> Iterator[Remedy]:
+def _fewer_everywhere(uses: ArenaUses, plan: Plan, room: int) -> Iterator[RamRemedy]:
     """A share of the channels in every tensor but the model's inputs and outputs: the largest that fits."""
     fixed = {*uses.inputs, *uses.outputs, *uses.scratch}
     able = {buffer: count for buffer, count in uses.channels.items() if buffer in uses.sizes and buffer not in fixed}
@@ -130,7 +130,7 @@ def _fewer_everywhere(uses: ArenaUses, plan: Plan, room: int) -> Iterator[Remedy
         total = plan(uses._replace(sizes={**uses.sizes, **sizes}))
         if total <= room or share == 1:
             text = f"{share}/{SIXTEENTHS} of the channels in every tensor between input and output"
-            yield Remedy(total, EVERYWHERE + log(SIXTEENTHS / share), text)
+            yield RamRemedy(total, EVERYWHERE + log(SIXTEENTHS / share), text)
             return
 
 

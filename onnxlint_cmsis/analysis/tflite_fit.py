@@ -9,7 +9,7 @@ from onnxlint_cmsis.analysis.arena_plan import ArenaStep, ArenaUses, buffer_life
 from onnxlint_cmsis.analysis.fit import FLASH_BESIDE
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, FlashNeed, RamNeed
 from onnxlint_cmsis.analysis.peak import peak_of
-from onnxlint_cmsis.analysis.ram_remedies import Remedy, best_remedy
+from onnxlint_cmsis.analysis.ram_remedies import RamRemedy, best_remedy
 from onnxlint_cmsis.ground.findings import Location
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def ram_need(
 
 def _remedy(
     uses: ArenaUses, arena: ArenaLayout, room: MemoryRoom, dimensions: Callable[[], Dimensions]
-) -> Remedy | None:
+) -> RamRemedy | None:
     """A change tried on the plan; none where the plan of these uses is not the arena's, as with control flow."""
     from onnxlint_cmsis.runtimes.tflm.planner import align
 
