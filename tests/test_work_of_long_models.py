@@ -90,6 +90,17 @@ def spread(count: int) -> bytes:
     return onnx_model([f"{name} = Relu (t0)" for name in names], ", float[] ".join(names))
 
 
+def shared_out(count: int) -> bytes:
+    """An operator that gives each of many others its part of the input."""
+    parts = [f"t{number}" for number in range(1, count + 1)]
+    size = f'<ir_version: 8, opset_import: ["" : 13]> g (float[1, {count}, 2, 2] t0) => (float[] '
+    lines = [f"y{number} = Relu ({part})" for number, part in enumerate(parts)]
+    ends = ", float[] ".join(f"y{number}" for number in range(count))
+    text = f"{size}{ends}) {{ {', '.join(parts)} = Split <axis = 1> (t0) {' '.join(lines)} }}"
+    data: bytes = parser.parse_model(text).SerializeToString()
+    return data
+
+
 def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
     """Lines of Python that run, by function."""
     lines: Counter[CodeType] = Counter()
@@ -117,6 +128,7 @@ def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
         (placed, ("memory", "FILE")),
         (joined, ("layers", "FILE")),
         (spread, ("compare", "FILE", "COPY")),
+        (shared_out, ("verify", "FILE", "COPY")),
     ],
 )
 def test_work_grows_with_the_operators(
@@ -124,7 +136,7 @@ def test_work_grows_with_the_operators(
 ) -> None:
     """No function's work grows with the square; the search for a better plan has its own limit."""
     monkeypatch.setattr(free_plan, "MOST_BUFFERS", 2)
-    suffix = ".onnx" if make in (joined, spread) else ".tflite"
+    suffix = ".onnx" if make in (joined, spread, shared_out) else ".tflite"
     lines = []
     for count in (60, 120, 240):
         files = {name: tmp_path / f"{name}{count}{suffix}" for name in ("FILE", "COPY")}

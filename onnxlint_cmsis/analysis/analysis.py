@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
+    from onnxlint_cmsis.cmsis_nn.library import CallCost
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph, Node
     from onnxlint_cmsis.runtimes.execution import Execution
@@ -94,6 +95,7 @@ class ModelAnalysis:
         """What it is analysed for."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
+        self._call_costs: dict[tuple[KernelCall, Target], CallCost] = {}
 
     @cached_property
     def execution(self) -> Execution:
@@ -223,8 +225,11 @@ class ModelAnalysis:
         from onnxlint_cmsis.cmsis_nn.library import call_cost, range_reason
 
         call = record.layer.call
-        library, taken = self.settings.runtime.library(call.entry, target), self.route(call, target)
-        instructions, ends, by_compiler = call_cost(call, library, taken)
+        taken = self.route(call, target)
+        if (call, target) not in self._call_costs:
+            library = self.settings.runtime.library(call.entry, target)
+            self._call_costs[call, target] = call_cost(call, library, taken)
+        instructions, ends, by_compiler = self._call_costs[call, target]
         around = self.execution.range_around(record.node, target)
         if around != (0, 0):
             alone = ends or (instructions is not None and (instructions, instructions))

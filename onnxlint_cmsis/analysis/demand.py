@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.known_view import KnownView, covers
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.interval_axes import anywhere, fits
 from onnxlint_cmsis.operators.answers import Elements
-from onnxlint_cmsis.operators.moves import moved_input, passage
+from onnxlint_cmsis.operators.moves import moved_input, passages
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.weighted import Weighted
@@ -62,9 +62,9 @@ class Demand:
         elif operator.elements is Elements.SIZES:
             return
         elif operator.movement is not None:
-            for position, name in enumerate(node.outputs):
+            for name, way in zip(node.outputs, passages(node, self.view), strict=True):
                 if name in self.masks:
-                    way, mask = passage(node, self.view, position), self.masks[name]
+                    mask = self.masks[name]
                     move = operator.movement(way) if way is not None and mask.ndim else None
                     self._apply(node, None if move is None else {moved_input(node, self.view): move.backward(mask)})
         elif not callable(operator.demand) or any(node.outputs[1:]) or not node.outputs:

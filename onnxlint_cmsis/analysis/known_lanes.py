@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.known_view import KnownView
 from onnxlint_cmsis.analysis.layer_weights import weighted_of
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.model.graph import Node
-from onnxlint_cmsis.operators.moves import moved_input, passage
+from onnxlint_cmsis.operators.moves import moved_input, passages
 
 
 def fill_in(view: KnownView) -> None:
@@ -37,11 +37,10 @@ def _carry(node: Node, view: KnownView) -> None:
 def _compute(node: Node, view: KnownView) -> None:
     operator = operator_of(node)
     if operator.movement is not None:
-        for position, name in enumerate(node.outputs):
-            if name:
-                way, movement = passage(node, view, position), operator_of(node).movement
+        for position, way in enumerate(passages(node, view)):
+            if node.outputs[position]:
                 known = view.input(node, moved_input(node, view))
-                move = None if way is None or movement is None else movement(way)
+                move = None if way is None else operator.movement(way)
                 view.learn(node, position, None if known is None or move is None else known.moved(move.forward))
         return
     weighted = weighted_of(node, view)

@@ -10,6 +10,7 @@ from onnxlint_cmsis.cmsis_nn.apis import APIS, FLOAT, INTEGER, LEGACY, Api, api_
 from onnxlint_cmsis.cmsis_nn.cost import (
     MOST_INSTRUCTIONS,
     SAME,
+    CallCost,
     Prediction,
     call_cost,
     cost,
@@ -47,6 +48,7 @@ __all__ = [
     "SHORT",
     "Api",
     "AxisSizes",
+    "CallCost",
     "Duty",
     "Parameters",
     "Plane",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,16 +37,23 @@ class Passage(NamedTuple):
     """Shape of the input."""
     after: tuple[Size, ...]
     """Shape of the output."""
-    position: int = 0
-    """Which output."""
+    ahead: tuple[Size, ...] = ()
+    """What the outputs in front of it have along each axis; None where that is not known."""
 
 
-def passage(node: Node, view: NodeView, position: int = 0) -> Passage | None:
-    """A node between its data and an output; None where a rank is unknown or an array would get too large."""
-    before, after = view.input_shape(node, moved_input(node, view)), view.shape(node.outputs[position])
-    if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
-        return None
-    return Passage(node, view, before, after, position)
+def passages(node: Node, view: NodeView) -> Iterator[Passage | None]:
+    """A node between its data and each output; None where a rank is unknown or an array would get too large."""
+    before = view.input_shape(node, moved_input(node, view))
+    ahead: tuple[Size, ...] = (0,) * len(before or ())
+    for name in node.outputs:
+        after = view.shape(name)
+        if before is None or after is None or max((size or 1 for size in (*before, *after)), default=1) > MAX_CELLS:
+            yield None
+        else:
+            yield Passage(node, view, before, after, ahead)
+        sizes = after if after is not None and len(after) == len(ahead) else (None,) * len(ahead)
+        known = zip(ahead, sizes, strict=True)
+        ahead = tuple(None if start is None or size is None else start + size for start, size in known)
 
 
 def moved_input(node: Node, view: NodeView) -> int:
@@ -137,15 +144,10 @@ def sliced(before: tuple[Size, ...], axis: int, limits: slice) -> Move | None:
 def move_split(way: Passage) -> Move | None:
     """One of several pieces along an axis."""
     along = way.view.stated(way.node, "axis", (0,))
-    shapes = [way.view.shape(name) for name in way.node.outputs[: way.position + 1]]
     if along is None or len(along) != 1 or not -len(way.before) <= along[0] < len(way.before):
         return None
-    axis = along[0]
-    lengths = [None if shape is None or len(shape) != len(way.before) else shape[axis] for shape in shapes]
-    known = [length for length in lengths if length is not None]
-    if len(known) < len(lengths):
-        return None
-    return sliced(way.before, axis, slice(sum(known[:-1]), sum(known)))
+    start, size = way.ahead[along[0]], way.after[along[0]] if len(way.after) == len(way.before) else None
+    return None if start is None or size is None else sliced(way.before, along[0], slice(start, start + size))
 
 
 def move_gather(way: Passage) -> Move | None:

@@ -22,7 +22,7 @@ from onnxlint_cmsis.model.graph import TFLITE, Node
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS, CURVES, PAIRS, axis_of
 from onnxlint_cmsis.operators.integer_windows import Window, taps_of, window_of
 from onnxlint_cmsis.operators.integers import BITS, OFFSETS, NotCoveredError
-from onnxlint_cmsis.operators.moves import moved_input, passage
+from onnxlint_cmsis.operators.moves import moved_input, passages
 from onnxlint_cmsis.operators.scaled_numbers import Fixed, quantization
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ def moved(model: Operands, node: Node) -> list[Value]:
         if len(told) != len(shapes[0]) or any(t not in (-1, size) for t, size in zip(told, shapes[0], strict=True)):
             raise NotCoveredError(f"it is to become {told}, and its result is {list(shapes[0])}")
     results, count = list[Value](), 0
-    for number, shape in enumerate(shapes):
-        way = passage(node, model, number)
+    for shape, way in zip(shapes, passages(node, model), strict=True):
         move = operator.movement(way) if way is not None and operator.movement else None
         if move is None:
             raise NotCoveredError("where it takes elements from is not known")
