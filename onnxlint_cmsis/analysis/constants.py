@@ -246,7 +246,7 @@ def _real(graph: Graph, node: Node, reader: Node, position: int, after: int) -> 
 def _dequantized(graph: Graph, name: str, reader: Node) -> Constant | None:
     """The int32 constant behind a DequantizeLinear without zero-point, where no other node reads it."""
     producer = graph.producers.get(name)
-    if producer is None or not operator_of(producer).dequantizes or name in graph.outputs:
+    if producer is None or not operator_of(producer).dequantizes or name in graph.ends:
         return None
     if any(consumer is not reader for consumer in graph.consumers.get(name, ())):
         return None
@@ -263,7 +263,7 @@ def _only_add(graph: Graph, node: Node) -> Node | None:
     """The Add that alone reads a node's result."""
     result = node.outputs[0]
     consumers = graph.consumers.get(result, ())
-    if result in graph.outputs or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
+    if result in graph.ends or len(consumers) != 1 or operator_of(consumers[0]) is not ADD or consumers[0].graph:
         return None
     add = consumers[0]
     return add if len(add.inputs) == 2 and add.inputs.count(result) == 1 else None

@@ -141,7 +141,7 @@ def _results(old: Snapshot, new: Snapshot, outputs: Sequence[str]) -> Iterator[W
         if old_end is None or new_end is None:
             continue
         readers = [reader for reader in graph.consumers.get(old_end.tensor, ()) if dequantizes(reader)]
-        if old_end.tensor in graph.outputs or any(reader.outputs[0] in graph.outputs for reader in readers):
+        if old_end.tensor in graph.ends or any(reader.outputs[0] in graph.ends for reader in readers):
             continue  # it is watched as an output of the model
         old_numbers, new_numbers = _affine(old_end.quantization), _affine(new_end.quantization)
         if old_numbers is not None and new_numbers is not None:

@@ -169,7 +169,7 @@ def _later_clamp(graph: Graph, ended: Epilogue) -> tuple[Node, ...] | None:
 def _reader(graph: Graph, tensor: str) -> Node | Decision:
     """The one node that reads a real result, or the first of several that give it the same integers."""
     readers = graph.consumers.get(tensor, ())
-    if tensor in graph.outputs or not readers:
+    if tensor in graph.ends or not readers:
         return no_kernel(Cause.FLOAT_RESULT, "its result leaves the model as float")
     if len(readers) > 1 and not _quantize_alike(graph, readers):
         return no_kernel(Cause.FLOAT_RESULT, f"{len(readers)} nodes read its result before it is quantized")

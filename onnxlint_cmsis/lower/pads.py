@@ -113,7 +113,7 @@ def _folded_by_all(graph: Graph, pad: Node) -> bool:
             return False
         seen.add(tensor)
         readers = graph.consumers.get(tensor, ())
-        if tensor in graph.outputs or not readers:
+        if tensor in graph.ends or not readers:
             return False
         for reader in readers:
             if canonical(reader) in ("QuantizeLinear", "DequantizeLinear", "Pad"):

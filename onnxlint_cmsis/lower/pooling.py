@@ -54,7 +54,7 @@ def _not_expressible(graph: Graph, node: Node, call: KernelCall, kind: str) -> D
     if call.dilation != (1, 1):
         text = f"its dilations are {call.dilation.h} and {call.dilation.w}; CMSIS-NN's pooling has none"
         return no_kernel(Cause.ATTRIBUTE, text)
-    if any(name and (name in graph.consumers or name in graph.outputs) for name in node.outputs[1:]):
+    if any(name and (name in graph.consumers or name in graph.ends) for name in node.outputs[1:]):
         text = "its second output, the indices, is used; CMSIS-NN's pooling gives out the maxima only"
         return no_kernel(Cause.ATTRIBUTE, text)
     if node.int("count_include_pad") and any(call.padding + call.pad_after):

@@ -71,7 +71,7 @@ def _behind_scale_alone(graph: Graph, node: Node, clampable: Collection[str]) ->
         return False
     producer = graph.producers[pair.inputs[0]]
     between = (pair.inputs[0], node.inputs[0], *(producer.inputs[:1] if quantizes(producer) else ()))
-    return all(len(graph.consumers.get(tensor, ())) == 1 and tensor not in graph.outputs for tensor in between)
+    return all(len(graph.consumers.get(tensor, ())) == 1 and tensor not in graph.ends for tensor in between)
 
 
 def is_shape_arithmetic(graph: Graph, node: Node) -> bool:

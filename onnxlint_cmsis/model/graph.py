@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import cached_property
 from typing import Any, SupportsIndex, overload
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -244,6 +245,11 @@ class Graph:
     searched: dict[tuple[str, str], Any] = field(default_factory=dict, init=False)
     """What a search gave, by its name and the tensor it began at: the same search is made once."""
 
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """The outputs, to look one up among thousands."""
+        return frozenset(self.outputs)
+
     def shape(self, name: str) -> tuple[Size, ...] | None:
         """Shape of a value, None where the rank is unknown."""
         tensor = self.tensors.get(name)
@@ -268,7 +274,7 @@ class Graph:
     def only_reader(self, name: str) -> Node | None:
         """The one node that reads a value and makes another; None for several, none, or an output of the model."""
         readers = self.consumers.get(name, ())
-        return readers[0] if len(readers) == 1 and name not in self.outputs and readers[0].outputs else None
+        return readers[0] if len(readers) == 1 and name not in self.ends and readers[0].outputs else None
 
     def elem_type(self, name: str) -> str:
         """Element type of a value, empty where unknown."""

@@ -96,7 +96,7 @@ class LayerFacts:
             return ("FLOAT32",)
         position = next(iter(activations_of(self.node)), 0)
         source, result = of_input(self.graph, self.node, position), self.node.outputs[0]
-        readers = self.graph.consumers.get(result, ()) if result not in self.graph.outputs else ()
+        readers = self.graph.consumers.get(result, ()) if result not in self.graph.ends else ()
         rounded = of_result(self.graph, self.node) or (readers and all(map(quantizes, readers)))
         if source and rounded and source.bits in WHOLE and self.op in LEFT_QUANTIZED:
             return (WHOLE[source.bits],)

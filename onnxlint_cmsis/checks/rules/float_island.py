@@ -122,7 +122,7 @@ def _remedy(graph: Graph, island: FloatIsland) -> str:
 
 def _ends(graph: Graph, island: FloatIsland) -> str:
     begin = _listed([float_name(name) for name in island.first]) or "constants"
-    outputs = any(name in graph.outputs for name in island.last)
+    outputs = any(name in graph.ends for name in island.last)
     end = _listed([float_name(name) for name in island.last]) or "nothing"
     return f"from {begin} to {end}{', which leaves the model as float' if outputs else ''}"
 

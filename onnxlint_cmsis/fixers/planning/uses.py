@@ -32,7 +32,7 @@ class Uses(Constants):
     def handed_out(self, key: str) -> bool:
         """Tell whether a constant is an output of the model or of a subgraph, where its name cannot change."""
         bodies = (body for node in self.graph.consumers.get(key, ()) for body in node.bodies)
-        return key in self.graph.outputs or any(key in body.outputs for body in bodies)
+        return key in self.graph.ends or any(key in body.outputs for body in bodies)
 
     def _axes(self, node: Node, position: int, key: str) -> Axes:
         """Axes of one use: a vector has its own for each, anything else the same for all."""

@@ -51,7 +51,7 @@ def keep_clamp(
         clipped = edit.fresh(f"{tensor}_clipped")
         _clip(edit, producer, (edit.inputs(producer)[0], clipped), bounds)
         edit.connect(producer, 0, clipped)
-    elif tensor in edit.graph.outputs:
+    elif tensor in edit.graph.ends:
         raise NotAppliedError(f"`{tensor}` is an output of the model, which no Clip can follow under its name")
     else:
         real, clipped, within = (edit.fresh(f"{tensor}_{word}") for word in ("real", "clipped", "within"))

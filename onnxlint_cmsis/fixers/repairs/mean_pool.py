@@ -32,7 +32,7 @@ def apply_mean_pool(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     sizes = edit.add_integers(f"{result}_sizes", [size or 0 for size in after])
     readers = graph.consumers.get(result, ())
     last, moved = node, pooled
-    if len(readers) == 1 and quantizes(readers[0]) and result not in graph.outputs and not readers[0].graph:
+    if len(readers) == 1 and quantizes(readers[0]) and result not in graph.ends and not readers[0].graph:
         last, moved = readers[0], edit.fresh(f"{readers[0].outputs[0]}_pooled")
         edit.insert_like(last, last, f"{moved}_node", [pooled, *edit.inputs(last)[1:]], [moved])
     edit.insert(last, "Reshape", [moved, sizes], [last.outputs[0]])

@@ -64,7 +64,7 @@ class Requantizing:
     def outputs(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
         """Outputs of the model that hold the integers of these tensors."""
         every = dict.fromkeys(name for tensor in tensors for name in self.carriers.alike(tensor))
-        return tuple(name for name in every if name in self._edit.graph.outputs)
+        return tuple(name for name in every if name in self._edit.graph.ends)
 
     def _stored(self, tensor: str, wanted: AffineQuantization) -> StoredParameters:
         scale = np.array(wanted.scale, "<f4").view("<u4").reshape(())

@@ -44,7 +44,7 @@ def paddable_inputs(graph: Graph, dimensions: Dimensions) -> Iterator[PaddableIn
     """Inputs of the default operator set's models that may be padded."""
     for name in graph.inputs:
         axes, readers = dimensions.axes(name), graph.consumers.get(name, ())
-        if axes is None or len(axes) not in (3, 4) or axes[1].form is not AxisForm.LEAF or name in graph.outputs:
+        if axes is None or len(axes) not in (3, 4) or axes[1].form is not AxisForm.LEAF or name in graph.ends:
             continue
         group = dimensions.class_with_id(axes[1].leaf)
         locks = {str(lock) for lock in group.locks} if group else set()
@@ -61,4 +61,4 @@ def _real_input(graph: Graph, name: str, readers: tuple[Node, ...]) -> str:
         return name
     alone = len(readers) == 1 and operator_of(readers[0]).dequantizes
     reals = readers[0].outputs[:1] if alone else ()
-    return reals[0] if reals and reals[0] not in graph.outputs else ""
+    return reals[0] if reals and reals[0] not in graph.ends else ""

@@ -89,7 +89,7 @@ def _tensors(graph: Graph) -> Iterator[str]:
 def _movable(graph: Graph, tensor: str) -> bool:
     """Tell whether all that makes and reads a tensor can do so in int8."""
     producer, readers = graph.producers.get(tensor), graph.consumers.get(tensor, ())
-    if tensor in graph.outputs or tensor in graph.inputs:
+    if tensor in graph.ends or tensor in graph.inputs:
         return False
     if graph.stores(tensor):
         constant = graph.constants[tensor]

@@ -13,14 +13,14 @@ from onnxlint_cmsis.model.graph import Graph, Node
 def useless_nodes(graph: Graph) -> Iterator[Node]:
     """The QuantizeLinear of each pair whose result is read or leaves the model."""
     nodes = (node for _, node in useless_pairs(graph))
-    return (node for node in nodes if node.outputs[0] in graph.outputs or graph.consumers.get(node.outputs[0]))
+    return (node for node in nodes if node.outputs[0] in graph.ends or graph.consumers.get(node.outputs[0]))
 
 
 def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str | None:
     """Why a pair has to stay."""
     result = record.node.outputs[0]
     readers = graph.consumers.get(result, ())
-    if result in graph.outputs:
+    if result in graph.ends:
         return "its result is an output of the model"
     inside = next((node.label for node in (record.node, *readers) if node.graph or node.bodies), "")
     return f"{inside} is in a subgraph or has one" if inside else None
