@@ -16,22 +16,26 @@ class FixAction(NamedTuple):
     """What it does, as a clause without subject."""
     asked: bool = False
     """Whether it is done only where the settings name the rule, since it saves nothing."""
+    adds: bool = False
+    """Whether it may add channels or nodes, and with them RAM or flash."""
 
 
 REPAIR = FixAction(
     "repair",
     ("faster", "route", "align", "smaller"),
     "gives channels a count at which no kernel returns an error or wrong values, or runs past a buffer",
+    adds=True,
 )
 
 
-ROUTE = FixAction("route", ("route",), "adds channels until a routing condition holds")
+ROUTE = FixAction("route", ("route",), "adds channels until a routing condition holds", adds=True)
 
 
 GROW = FixAction(
     "grow",
     ("faster", "align"),
     "adds channels where that saves predicted instructions; with the policy align up to the multiple",
+    adds=True,
 )
 
 
@@ -39,7 +43,10 @@ REMOVE = FixAction("remove", ("faster", "smaller"), "takes out channels that are
 
 
 REWRITE = FixAction(
-    "rewrite", ("faster", "route", "align", "smaller"), "rewrites nodes so that the same is computed without it"
+    "rewrite",
+    ("faster", "route", "align", "smaller"),
+    "rewrites nodes so that the same is computed without it",
+    adds=True,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
+    from onnxlint_cmsis.fixers.exact_way import Rehearsal
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
@@ -72,14 +74,24 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     sizing = [code for code in codes if enabled(code, settings, path)]
     too_large = fix_promises.too_large_for_sizes(model, settings)
     skipped = codes if too_large else ()
-    sized = (
-        fix_promises.size_findings(model, settings, prices)
-        if sizing and lowered.layers and not too_large
-        else fix_promises.SizeFindings()
-    )
+    raw = _layer_findings(model, settings)
+
+    def answered(settings: Settings) -> tuple[list[Finding], fix_promises.SizeFindings]:
+        """Findings on layers with what a fix would do, and findings on sizes."""
+        sizes = bool(sizing and lowered.layers and not too_large)
+        sized = fix_promises.size_findings(model, settings, prices) if sizes else fix_promises.SizeFindings()
+        return _promised(raw, sized.repairs, model, settings, searched=not too_large), sized
+
+    layers, sized = answered(settings)
+    fit = _fit(model, settings, adds=any(map(fix_promises.may_add, (*layers, *sized.findings))))
+    if fit.rehearsal and fit.rehearsal.unfixed:
+        layers, sized = raw, sized.unpromised
+    elif fit.rehearsal and fit.rehearsal.outgrown:
+        from onnxlint_cmsis.fixers.planning.policies import LEAST
+
+        layers, sized = answered(replace(settings, fix_policy=LEAST))
+    deployed = _deployed(model, settings)
     unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
-    layers = _promised(_layer_findings(model, settings), sized.repairs, model, settings, searched=not too_large)
-    fit, deployed = _fit(model, settings), _deployed(model, settings)
     findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
@@ -186,24 +198,30 @@ class _Fit(NamedTuple):
     """What it needs, for each target."""
     devices: tuple[DeviceFit, ...] = ()
     """The model against each device."""
+    rehearsal: Rehearsal | None = None
+    """What `--fix` makes of the model; None where nothing has to be known of it."""
 
 
-def _fit(model: ModelAnalysis, settings: Settings) -> _Fit:
-    """The model against the RAM and flash that somebody named."""
+def _fit(model: ModelAnalysis, settings: Settings, *, adds: bool) -> _Fit:
+    """The model against the RAM and flash that somebody named; `adds` tells whether `--fix` adds to it."""
     if not any(room.ram or room.flash for room in model.settings.rooms):
         return _Fit()
     from onnxlint_cmsis.analysis.fit import device_fits
     from onnxlint_cmsis.analysis.memory_needs import fit_note
     from onnxlint_cmsis.checks.run_checks import fit_findings, merged
 
-    fits = device_fits(model)
-    if any(fit.fits is False for fit in fits) and fix_promises.can_fix(model):
-        from onnxlint_cmsis.fixers.exact_way import with_exact_ways
+    fits, rehearsal = device_fits(model), None
+    if (adds or any(fit.fits is False for fit in fits)) and fix_promises.can_fix(model):
+        from onnxlint_cmsis.fixers.exact_way import rehearsed, with_exact_ways
 
-        fits = with_exact_ways(model, fits, fix_promises.fix_request(settings, model.path, model))
+        rehearsal = rehearsed(model, fix_promises.fix_request(settings, model.path, model))
+        fits = with_exact_ways(model, fits, rehearsal.fixed)
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
-    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits)
+    if rehearsal and rehearsal.outgrown:
+        does = "leaves the model as it is: fixed" if rehearsal.unfixed else "adds no channels: with them"
+        notes.append(f"--fix {does} it would need {rehearsal.outgrown}.")
+    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits, rehearsal)
 
 
 class _Deployed(NamedTuple):

@@ -68,6 +68,13 @@ class SizeFindings(NamedTuple):
     notes: tuple[str, ...] = ()
     """Searches that ended early, as sentences."""
 
+    @property
+    def unpromised(self) -> SizeFindings:
+        """The same of a model that a fix leaves as it is."""
+        from onnxlint_cmsis.checks.class_facts import unpromised
+
+        return SizeFindings(tuple(map(unpromised, self.findings)), (), self.notes)
+
 
 def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
     """Why sizes are not searched while linting, as a clause; empty where they are."""
@@ -83,7 +90,6 @@ def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
 
 def size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> SizeFindings:
     """Findings of the rules on sizes, which search sizes and read weights."""
-    from onnxlint_cmsis.checks.class_facts import unpromised
     from onnxlint_cmsis.cmsis_nn.library import predicted
     from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
     from onnxlint_cmsis.fixers.planning.prices import Prices
@@ -97,9 +103,8 @@ def size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | Non
     plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
     findings = (*class_findings(plan), *plan.accepted)
     notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
-    if not can_fix(model):
-        return SizeFindings(tuple(map(unpromised, findings)), (), notes)
-    return SizeFindings(findings, repair_prices(plan), notes)
+    sized = SizeFindings(findings, repair_prices(plan), notes)
+    return sized if can_fix(model) else sized.unpromised
 
 
 def can_fix(model: ModelAnalysis) -> bool:
@@ -118,6 +123,14 @@ def repaired_by_fix(finding: Finding) -> bool:
 
     repaired = "hazard" in finding.properties or rule(finding.code).action is REWRITE
     return bool(finding.properties.get("fixable")) and repaired
+
+
+def may_add(finding: Finding) -> bool:
+    """Tell whether a fix answers a finding by channels or nodes that take RAM or flash."""
+    from onnxlint_cmsis.checks.rule_registry import rule
+
+    action = rule(finding.code).action
+    return bool(finding.properties.get("fixable") and action and action.adds)
 
 
 class Promises:

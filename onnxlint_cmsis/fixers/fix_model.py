@@ -56,10 +56,10 @@ def _without_more_channels(start: Snapshot, grown: str) -> Fixed:
     fixed = with_memory_plan(smaller, _fixed(smaller))
     if fixed.end and (grown_too := outgrown(start.analysis, fixed.end.analysis, fitted=True)):
         reason = f"fixed it would need {grown_too}"
-        return Fixed(FixResult(start.request.options.policy, False, False, reason, failed=False), None)
+        return Fixed(FixResult(start.request.options.policy, False, False, reason, failed=False), None, outgrown=grown)
     own = [note for note in fixed.result.notes if note != NO_ARENA]  # nobody asked for `smaller`
     notes = (*own, f"no channels were added: with them it would need {grown}")
-    return fixed._replace(result=fixed.result._replace(notes=notes))
+    return fixed._replace(result=fixed.result._replace(notes=notes), outgrown=grown)
 
 
 def _fixed(start: Snapshot) -> Fixed:

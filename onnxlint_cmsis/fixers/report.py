@@ -31,6 +31,8 @@ class Fixed(NamedTuple):
     """The proven model with its analysis, or the one that stays; None where it was not analysed."""
     least: LeastArena | None = None
     """The least arena that was found; None where none was looked for, or none is known."""
+    outgrown: str = ""
+    """What it would need with more channels, as a clause; empty where that is there, or no channels are added."""
 
 
 def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:

@@ -45,3 +45,20 @@ def test_channels_are_added_where_there_is_room() -> None:
     assert wide is not None
     room = least(wide, "ram")
     assert fixed(model, **M4, ram=room).model == wide
+
+
+@pytest.mark.parametrize("memory", ["ram", "flash"])
+def test_linting_promises_no_channels_that_no_room_is_for(memory: str) -> None:
+    model = gaining()
+    wide = fixed(model, **M4).model
+    assert wide is not None
+    for room, there in ((least(wide, memory), True), (least(wide, memory) - 1, False)):
+        promised = [finding for finding in linted(model, **M4, **{memory: room}).findings if finding.code == "CNN201"]
+        assert bool(promised) is there
+        assert (fixed(model, **M4, **{memory: room}).model == wide) is there
+
+
+def test_linting_says_what_the_model_would_need_with_more_channels() -> None:
+    model = gaining()
+    notes = linted(model, **M4, ram=least(model, "ram")).notes
+    assert any(note.startswith("--fix adds no channels: with them it would need") for note in notes), notes
