@@ -42,7 +42,7 @@ NEW_BRANCHES = """        _s8_branch(
         ),
         _s8_branch(
             "arm_convolve_1_x_n_s8",
-            all_of(_S8_ONE_ROW, equal(STRIDE_W * IN_C % 8, 0), NOT_GROUPED),
+            all_of(_S8_ONE_ROW, equal(STRIDE.w * IN.c % 8, 0), NOT_GROUPED),
             {"7.1.0": 97},
             "main",
         ),
