@@ -90,6 +90,13 @@ def spread(count: int) -> bytes:
     return onnx_model([f"{name} = Relu (t0)" for name in names], ", float[] ".join(names))
 
 
+def weighted(count: int) -> bytes:
+    """Convolutions that all read the input, with one constant of weights, and whose results are all the model's."""
+    names = [f"t{number}" for number in range(1, count + 1)]
+    weights = f"w = Constant <value = float[4, 4, 1, 1] {{{', '.join(map(str, range(1, 17)))}}}> ()"
+    return onnx_model([weights, *(f"{name} = Conv (t0, w)" for name in names)], ", float[] ".join(names))
+
+
 def shared_out(count: int) -> bytes:
     """An operator that gives each of many others its part of the input."""
     parts = [f"t{number}" for number in range(1, count + 1)]
@@ -128,6 +135,7 @@ def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
         (placed, ("memory", "FILE")),
         (joined, ("layers", "FILE")),
         (spread, ("compare", "FILE", "COPY")),
+        (weighted, ("layers", "FILE")),
         (shared_out, ("verify", "FILE", "COPY")),
     ],
 )
@@ -136,7 +144,7 @@ def test_work_grows_with_the_operators(
 ) -> None:
     """No function's work grows with the square; the search for a better plan has its own limit."""
     monkeypatch.setattr(free_plan, "MOST_BUFFERS", 2)
-    suffix = ".onnx" if make in (joined, spread, shared_out) else ".tflite"
+    suffix = ".onnx" if make in (joined, spread, weighted, shared_out) else ".tflite"
     lines = []
     for count in (60, 120, 240):
         files = {name: tmp_path / f"{name}{count}{suffix}" for name in ("FILE", "COPY")}

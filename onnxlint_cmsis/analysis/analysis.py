@@ -244,6 +244,13 @@ class ModelAnalysis:
         return copy_range(target, copy.places, self._width)
 
     @cached_property
+    def holds_integers(self) -> bool:
+        """Tell whether its floats are integers already. Raises OSError."""
+        from onnxlint_cmsis.analysis.judgement import holds_integers
+
+        return holds_integers(self)
+
+    @cached_property
     def copies(self) -> tuple[LayoutCopy, ...]:
         """Copies between memory orders that the application makes; none where a runtime lays tensors out."""
         return self.layout.copies if self.execution.by_application else ()

@@ -56,7 +56,7 @@ def _conditions(model: ModelAnalysis) -> Iterator[str]:
     kind = ASSUMED.get(assume, assume)
     converted = model.execution.judged is not None
     assumed = bool(model.lowered.assumed) or _is_float(model)
-    if assumed and holds_integers(model):
+    if assumed and model.holds_integers:
         yield f"as {kind}{', once converted' if converted else ''}"
     elif assumed:
         yield f"as {kind}, once quantized{' and converted' if converted else ''}"

@@ -8,7 +8,6 @@ from typing import Any
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.boundary_tensor import IMAGE_RANK, INTEGERS, PASSES, BoundaryTensor, Conversion
-from onnxlint_cmsis.analysis.judgement import holds_integers
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.dims import is_image, read_as_image
 from onnxlint_cmsis.lower.find_quantization import of_input, of_integers, of_result, quantized_model
@@ -34,7 +33,7 @@ def of_onnx(model: ModelAnalysis, tensor: BoundaryTensor) -> Iterator[BoundaryTe
         elif assumed and tensor.elem_type.startswith("float"):
             becomes = "int16" if assume in ("s16", "q15") else "int8"
             tensor = tensor._replace(elem_type=becomes)
-            decided = holds_integers(model)  # its floats are these integers
+            decided = model.holds_integers  # its floats are these integers
             yield tensor if decided else tensor._replace(integers=becomes, conversion=Conversion.QUANTIZER)
         else:
             yield tensor

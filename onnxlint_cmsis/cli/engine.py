@@ -328,13 +328,12 @@ def layers_report(
     layers, errors = layer_reports(model), None
     measured: Measured = {}
     if calibration:
-        from onnxlint_cmsis.analysis.judgement import holds_integers
         from onnxlint_cmsis.fixers.proof.rounding import rounding_errors
         from onnxlint_cmsis.fixers.proof.samples import samples_of, tensor_ranges
 
         if model.format is not ONNX:
             raise CalibrationError(f"ONNX Runtime measures it, which runs no {model.format.suffix} files: {path}")
-        floats = any(record.assumed for record in model.lowered.records) and not holds_integers(model)
+        floats = any(record.assumed for record in model.lowered.records) and not model.holds_integers
         if not (settings.legacy or floats):
             raise CalibrationError(f"{path}: {NOTHING_TO_MEASURE}")
         beside = None if data is not None else Path(model.path)

@@ -23,6 +23,14 @@ _REORDERS = (Elements.SAME, Elements.TRANSPOSED)
 
 def quantized_model(graph: Graph) -> bool:
     """Tell whether any activation of the model is quantized, so that its float nodes stay float."""
+    search = "quantized model", ""
+    if search not in graph.searched:
+        graph.searched[search] = _any_quantized(graph)
+    quantized: bool = graph.searched[search]
+    return quantized
+
+
+def _any_quantized(graph: Graph) -> bool:
     for node in graph.nodes:
         operator = operator_of(node)
         integers = operator.elements is Elements.MEASURED or operator.roles.sums in (Sums.INTEGERS, Sums.SCALED)
