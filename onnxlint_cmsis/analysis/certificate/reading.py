@@ -234,9 +234,9 @@ class Model(Operands):
         described = record.canonical or (not node.domain and schema("", node.op_type, node.opset))
         if not described or self._inside(node) or node.domain not in DOMAINS:
             raise NotCoveredError("the linter does not know what it computes")
-        hidden = record.canonical in (*HOLDS_MORE, *(GATED if node.domain == TFLITE else ()))
+        holds_more = record.canonical in (*HOLDS_MORE, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
-        if record.elements in (Elements.RANDOM, Elements.BODIES) or hidden or dropped:
+        if record.elements in (Elements.RANDOM, Elements.BODIES) or holds_more or dropped:
             raise NotCoveredError("what it computes does not stand in its operands")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
             raise NotCoveredError("it keeps values from one run to the next")
