@@ -246,9 +246,9 @@ class ModelAnalysis:
     @cached_property
     def holds_integers(self) -> bool:
         """Tell whether its floats are integers already. Raises OSError."""
-        from onnxlint_cmsis.analysis.judgement import holds_integers
+        from onnxlint_cmsis.analysis.stored_integers import holds_integers
 
-        return holds_integers(self)
+        return holds_integers(self.graph, self.lowered, self.read_allowed)
 
     @cached_property
     def copies(self) -> tuple[LayoutCopy, ...]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS, TargetVerdict
-from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.ground.findings import OPEN, Effect, Finding
 from onnxlint_cmsis.lower.find_quantization import quantized_model
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import share_of_work
-from onnxlint_cmsis.operators.answers import Elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,10 +19,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Target
 
 
-WHOLE = 8
-"""As many different numbers in one layer's weights, each of them whole, are no accident."""
-LOOKED_AT = 4096
-"""Weights of a layer that are looked at, however many it has."""
 ASSUMED = {"s8": "int8", "s16": "int16", "s4": "int8 with int4 weights"}
 """What a model becomes that computes in float, in words."""
 
@@ -73,24 +66,6 @@ def _is_float(model: ModelAnalysis) -> bool:
         return False
     known = any(record.verdict is Outcome.REFERENCE for record in model.lowered.records)
     return known and any(graph.elem_type(name).startswith("float") for name in graph.inputs)
-
-
-def holds_integers(model: ModelAnalysis) -> bool:
-    """Tell whether its floats are integers already, as tools for DORY and Deeploy store them.
-
-    They are where it requantizes; else the smallest weights of more than WHOLE numbers decide.
-    """
-    graph = model.graph
-    if any(operator_of(node).elements is Elements.REQUANTIZED for node in graph.nodes):
-        return True
-    layers = [record.node for record in model.lowered.records if record.assumed and record.weighted]
-    weights = {node.inputs[operator_of(node).roles.second] for node in layers} & graph.constants.keys()
-    sizes = {key: prod(graph.constants[key].shape) for key in weights}
-    smallest = min((key for key in sizes if sizes[key] > WHOLE), key=lambda key: (sizes[key], key), default="")
-    values = model.read_allowed(smallest) if smallest else None
-    some = values.ravel()[:LOOKED_AT] if values is not None and values.dtype.kind == "f" else None
-    numbers = set() if some is None else {*some.tolist()}
-    return len(numbers) >= WHOLE and all(float(number).is_integer() for number in numbers)
 
 
 def _verdict(
