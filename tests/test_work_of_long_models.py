@@ -77,6 +77,11 @@ def turned(count: int) -> bytes:
     return onnx_model(lines, f"t{count}")
 
 
+def rectified(count: int) -> bytes:
+    """A chain of Relus, which keep the format of what they read."""
+    return onnx_model([f"t{number + 1} = Relu (t{number})" for number in range(count)], f"t{count}")
+
+
 def joined(count: int) -> bytes:
     """Operators that all read the input, and one that reads all of them."""
     names = [f"t{number}" for number in range(1, count + 1)]
@@ -136,6 +141,7 @@ def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
         (joined, ("layers", "FILE")),
         (spread, ("compare", "FILE", "COPY")),
         (weighted, ("layers", "FILE")),
+        (rectified, ("layers", "FILE", "--api", "legacy")),
         (shared_out, ("verify", "FILE", "COPY")),
     ],
 )
@@ -144,7 +150,7 @@ def test_work_grows_with_the_operators(
 ) -> None:
     """No function's work grows with the square; the search for a better plan has its own limit."""
     monkeypatch.setattr(free_plan, "MOST_BUFFERS", 2)
-    suffix = ".onnx" if make in (joined, spread, weighted, shared_out) else ".tflite"
+    suffix = ".onnx" if make in (joined, spread, weighted, shared_out, rectified) else ".tflite"
     lines = []
     for count in (60, 120, 240):
         files = {name: tmp_path / f"{name}{count}{suffix}" for name in ("FILE", "COPY")}

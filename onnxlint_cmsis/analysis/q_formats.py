@@ -47,9 +47,11 @@ class ModelFormats:
     def __init__(self, graph: Graph, lowered: Lowered, read: Read, measured: Measured) -> None:
         self._graph = graph
         self._records = {record.node.index: record for record in lowered.records if record.call}
+        self._fused = {record.epilogue.tensor: record for record in self._records.values() if record.epilogue}
         self._read = read
         self._measured = measured
         self._formats: dict[int, LayerFormat] = {}
+        self._fractions: dict[tuple[str, int], int | None] = {}  # by tensor and the bits of its reader
 
     def all(self) -> Mapping[int, LayerFormat]:
         """Formats by the index of the layer's node."""
@@ -103,24 +105,22 @@ class ModelFormats:
         return reader
 
     def _fraction(self, tensor: str, bits: int) -> int | None:
-        """Fraction bits of an activation, from the layer that computes it."""
-        for _ in range(len(self._graph.nodes) + 1):
+        """Fraction bits of an activation, from the layer that computes it; known for all tensors on the way to it."""
+        passed: list[tuple[str, int]] = []
+        while (tensor, bits) not in self._fractions and len(passed) <= len(self._graph.nodes):
+            passed.append((tensor, bits))
             node = self._graph.producers.get(tensor)
-            record = self._maker(node, tensor)
+            record = (self._records.get(node.index) or self._fused.get(tensor)) if node else None
             if record is not None and _function(record) not in KEEPERS:
-                return self._of(record).output
-            if node is None or not node.inputs or (record is None and not operator_of(node).free):
-                break
-            tensor = _operand(node)
-        values = range_of(self._graph, tensor, self._measured)
-        return fraction_bits(values, bits) if values else None
-
-    def _maker(self, node: Node | None, tensor: str) -> LoweredLayer | None:
-        """The layer that computes a tensor, alone or fused."""
-        if node is None:
-            return None
-        ends = (record for record in self._records.values() if record.epilogue and record.epilogue.tensor == tensor)
-        return self._records.get(node.index) or next(ends, None)
+                self._fractions[tensor, bits] = self._of(record).output
+            elif node is None or not node.inputs or (record is None and not operator_of(node).free):
+                values = range_of(self._graph, tensor, self._measured)
+                self._fractions[tensor, bits] = fraction_bits(values, bits) if values else None
+            else:
+                tensor = _operand(node)
+        fraction = self._fractions.get((tensor, bits))
+        self._fractions |= dict.fromkeys(passed, fraction)
+        return fraction
 
 
 def _operand(node: Node) -> str:
