@@ -86,7 +86,7 @@ def test_sample_has_every_file() -> None:
 
 
 def test_samples_are_small_enough_to_keep() -> None:
-    assert [path.name for path in paths.DATA.iterdir() if path.stat().st_size > 700_000] == []
+    assert [path.name for path in paths.DATA.iterdir() if path.stat().st_size > 800_000] == []
 
 
 def test_sample_overruns_are_predicted() -> None:

@@ -117,7 +117,7 @@ def test_a_bar_lies_where_the_plan_says_and_none_over_another_that_is_alive(tmp_
         check_map(bars, now.arena.head)
 
 
-@pytest.mark.parametrize(("seed", "maps_drawn"), [(0, 2), (3, 2), (4, 2), (7, 2), (9, 2), (10, 1)])
+@pytest.mark.parametrize(("seed", "maps_drawn"), [(0, 2), (3, 2), (4, 2), (7, 2), (9, 2), (10, 2)])
 def test_maps_of_random_nets_are_on_one_scale_and_the_last_is_the_least(
     seed: int, maps_drawn: int, tmp_path: Path
 ) -> None:
@@ -133,9 +133,9 @@ def test_maps_of_random_nets_are_on_one_scale_and_the_last_is_the_least(
 
 def test_more_instructions_allow_more_parts(tmp_path: Path) -> None:
     data = expanding("INT16")
-    assert not curve_of(page_of(tmp_path, data))
+    few = curve_of(page_of(tmp_path, data))
     sizes = [size for _, size, _ in curve_of(page_of(tmp_path, data, *M4, "--most-instructions", "50"))]
-    assert len(sizes) > 3
+    assert len(sizes) > max(3, len(few))
     assert sizes == sorted(sizes, reverse=True)
 
 
