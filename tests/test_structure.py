@@ -494,7 +494,7 @@ LOADS: Mapping[str, Load] = {
     "repair_asked.onnx": Load(
         grouped, ("--config", "size-checks-limit=0"), {"onnxlint_cmsis.fixers.planning.repairable"}, WRITING
     ),
-    "repair_priced.onnx": Load(grouped, (), {"onnxlint_cmsis.cli.repair_prices"}, ("onnxruntime.",)),
+    "repair_priced.onnx": Load(grouped, (), {"onnxlint_cmsis.cli.fix_prices"}, ("onnxruntime.",)),
 }  # fmt: skip
 
 

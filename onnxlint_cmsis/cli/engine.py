@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary
-from onnxlint_cmsis.cli import fix_promises
+from onnxlint_cmsis.cli.fix_answers import answered
 from onnxlint_cmsis.cli.full_names import with_full_names
 from onnxlint_cmsis.config import accepted
 from onnxlint_cmsis.config.selection import adjust, enabled
@@ -22,12 +21,9 @@ from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.analysis.memory_needs import DeviceFit
     from onnxlint_cmsis.analysis.real_ranges import Measured
-    from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.checks.file_problem import FileProblem
     from onnxlint_cmsis.config.settings import Settings
-    from onnxlint_cmsis.fixers.exact_way import Rehearsal
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.model.graph import Graph
     from onnxlint_cmsis.output.layers import LayersReport
@@ -66,41 +62,17 @@ def lint_file(
 
 def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> FileResult:
     """The findings and verdicts of a model that was read."""
-    from onnxlint_cmsis.checks.rule import RuleScope
-    from onnxlint_cmsis.checks.rule_registry import checks_of
-
     path, graph, lowered = model.path, model.graph, model.lowered
-    codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
-    sizing = [code for code in codes if enabled(code, settings, path)]
-    too_large = fix_promises.too_large_for_sizes(model, settings)
-    skipped = codes if too_large else ()
-    raw = _layer_findings(model, settings)
-
-    def answered(settings: Settings) -> tuple[list[Finding], fix_promises.SizeFindings]:
-        """Findings on layers with what a fix would do, and findings on sizes."""
-        sizes = bool(sizing and lowered.layers and not too_large)
-        sized = fix_promises.size_findings(model, settings, prices) if sizes else fix_promises.SizeFindings()
-        return _promised(raw, sized.repairs, model, settings, searched=not too_large), sized
-
-    layers, sized = answered(settings)
-    fit = _fit(model, settings, adds=any(map(fix_promises.may_add, (*layers, *sized.findings))))
-    if fit.rehearsal and fit.rehearsal.unfixed:
-        layers, sized = raw, sized.unpromised
-    elif fit.rehearsal and fit.rehearsal.outgrown:
-        from onnxlint_cmsis.fixers.planning.policies import LEAST
-
-        layers, sized = answered(replace(settings, fix_policy=LEAST))
-    deployed = _deployed(model, settings)
-    unchecked = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
-    findings = [*_problems(graph), *layers, *sized.findings, *fit.findings, *deployed.findings]
-    result = _introduced(_result(path, settings, graph, findings, skipped), settings, model)
+    answers, deployed = answered(_layer_findings(model, settings), model, settings, prices), _deployed(model, settings)
+    findings = [*_problems(graph), *answers.layers, *answers.sizes, *answers.fit.findings, *deployed.findings]
+    result = _introduced(_result(path, settings, graph, findings, answers.skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
     from onnxlint_cmsis.analysis.coverage import summarize
     from onnxlint_cmsis.analysis.judgement import verdicts
     from onnxlint_cmsis.analysis.verdict import WORDS
 
     summary = summarize(model)
-    judged = verdicts(model, summary, [*findings, *deployed.image], fit.devices)
+    judged = verdicts(model, summary, [*findings, *deployed.image], answers.fit.devices)
     stops = all(verdict.word == WORDS[Effect.STOPS] for verdict in judged)
     return result._replace(
         summary=summary,
@@ -108,11 +80,11 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
         notes=(
             *result.notes,
             *model.notes(", ".join(opened)),
-            *unchecked,
-            *fit.notes,
+            *answers.notes,
+            *answers.fit.notes,
             *deployed.notes,
         ),
-        left_out=(*unchecked, *deployed.untold),
+        left_out=(*answers.notes, *deployed.untold),
         line=model.line,
         firmware=deployed.path,
         application=_application(model, summary) if settings.board and not stops else (),
@@ -189,41 +161,6 @@ def _problems(graph: Graph) -> Iterator[Finding]:
         yield _problem(problem.kind, FileProblem(text, where, level, group, problem.do))
 
 
-class _Fit(NamedTuple):
-    """What comparing a model with a device brings."""
-
-    findings: tuple[Finding, ...] = ()
-    """What does not fit."""
-    notes: tuple[str, ...] = ()
-    """What it needs, for each target."""
-    devices: tuple[DeviceFit, ...] = ()
-    """The model against each device."""
-    rehearsal: Rehearsal | None = None
-    """What `--fix` makes of the model; None where nothing has to be known of it."""
-
-
-def _fit(model: ModelAnalysis, settings: Settings, *, adds: bool) -> _Fit:
-    """The model against the RAM and flash that somebody named; `adds` tells whether `--fix` adds to it."""
-    if not any(room.ram or room.flash for room in model.settings.rooms):
-        return _Fit()
-    from onnxlint_cmsis.analysis.fit import device_fits
-    from onnxlint_cmsis.analysis.memory_needs import fit_note
-    from onnxlint_cmsis.checks.run_checks import fit_findings, merged
-
-    fits, rehearsal = device_fits(model), None
-    if (adds or any(fit.fits is False for fit in fits)) and fix_promises.can_fix(model):
-        from onnxlint_cmsis.fixers.exact_way import rehearsed, with_exact_ways
-
-        rehearsal = rehearsed(model, fix_promises.fix_request(settings, model.path, model))
-        fits = with_exact_ways(model, fits, rehearsal.fixed)
-    findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
-    notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
-    if rehearsal and rehearsal.outgrown:
-        does = "leaves the model as it is: fixed" if rehearsal.unfixed else "adds no channels: with them"
-        notes.append(f"--fix {does} it would need {rehearsal.outgrown}.")
-    return _Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits, rehearsal)
-
-
 class _Deployed(NamedTuple):
     """What the firmware of a model brings."""
 
@@ -261,25 +198,6 @@ def _layer_findings(model: ModelAnalysis, settings: Settings) -> list[Finding]:
     runs = partial(enabled, settings=settings, path=model.path)
     wrong = {problem.node for problem in model.graph.problems if problem.node}  # further findings would follow from it
     return model_findings(model, model.lowered.without(wrong) if wrong else model.lowered, runs)
-
-
-def _promised(
-    findings: list[Finding], sized: tuple[ClassFact, ...], model: ModelAnalysis, settings: Settings, *, searched: bool
-) -> list[Finding]:
-    """Findings on layers with what a fix would do; with its price where sizes are searched, which takes as long.
-
-    `sized` are the classes that the fix gives other channel counts to step around hazards.
-    """
-    if not fix_promises.can_fix(model):
-        return findings
-    from onnxlint_cmsis.checks.repair_prices import priced
-
-    marked = list(map(fix_promises.Promises(model, settings).marked, priced(findings, sized) if sized else findings))
-    if not (searched and any(map(fix_promises.repaired_by_fix, marked))):
-        return marked
-    from onnxlint_cmsis.cli.repair_prices import with_prices
-
-    return with_prices(zip(findings, marked, strict=True), model, settings)
 
 
 def _notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:

@@ -1,57 +1,19 @@
-"""What `--fix` makes of a model whose RAM or flash is named, worked out in memory without running it."""
+"""How `--fix` makes a model take less RAM or flash than it does, with the bytes that it takes then."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fit import device_fits
-from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
-from onnxlint_cmsis.fixers.attempt import worked_out
-from onnxlint_cmsis.fixers.fix_model import fix_model
 from onnxlint_cmsis.fixers.memory.tiled_model import more_methods
-from onnxlint_cmsis.fixers.planning.policies import LEAST
-from onnxlint_cmsis.fixers.report import Fixed
-from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.fixers.within_room import outgrown
-from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.fixers.request import FixRequest
-
-
-class Rehearsal(NamedTuple):
-    """What `--fix` makes of a model, without running it."""
-
-    fixed: Fixed
-    """What is known to be equal for every input."""
-    outgrown: str = ""
-    """What the model would need with more channels, as a clause; empty where that is there, or none are added."""
-    unfixed: bool = False
-    """Whether it stays as it is, since without these channels it would not fit either."""
-
-
-def rehearsed(model: ModelAnalysis, request: FixRequest) -> Rehearsal:
-    """Work out what `--fix` makes of a model that was read; `request` is what it would get."""
-    try:
-        fixed = fix_model(model.path, model.data, request._replace(compared=False))
-        if fixed.outgrown or fixed.result.changed:
-            return Rehearsal(fixed, fixed.outgrown, bool(fixed.outgrown) and fixed.end is None)
-        grown = outgrown(model, _unproven(model, request))
-        least = request._replace(options=request.options._replace(policy=LEAST))
-        return Rehearsal(fixed, grown, bool(grown and outgrown(model, _unproven(model, least), fitted=True)))
-    except (ModelError, NotAppliedError, UnreadableError) as error:
-        return Rehearsal(Fixed(FixResult(request.options.policy, False, False, str(error), failed=True), None))
-
-
-def _unproven(model: ModelAnalysis, request: FixRequest) -> ModelAnalysis:
-    """The model that a runtime has yet to prove. Raises NotAppliedError and UnreadableError."""
-    return worked_out(Snapshot(model.path, model.data, request, analysis=model)).end.analysis
+    from onnxlint_cmsis.analysis.fix_results import FixResult
+    from onnxlint_cmsis.fixers.report import Fixed
 
 
 def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixed) -> tuple[DeviceFit, ...]:

@@ -36,13 +36,14 @@ from onnxlint_cmsis.output.plain import markup
 from onnxlint_cmsis.output.shown_names import in_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import jinja2
 
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.dimensions import DimensionClass
     from onnxlint_cmsis.analysis.measured_layers import MeasuredModel
+    from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.runtimes.memory_report import MemoryReport
 
 
@@ -65,9 +66,6 @@ def render_page(
     environment = _environment()
     from markupsafe import Markup
 
-    def called(name: str) -> str:
-        return names.get(name) or cut(name, WIDEST)
-
     result, names, graph = given.version.result, given.names, graph_rows(given)
     versions = [(version, when) for version, when in ((against, "before"), (given, "after")) if version]
     colors = kernel_colors(layer for version, _ in versions for layer in version.version.layers.layers)
@@ -77,6 +75,7 @@ def render_page(
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
     return environment.get_template("report.html.j2").render(
+        _functions(names),
         title=Path(given.model.path).name,
         path=given.version.name,
         version=__version__,
@@ -108,25 +107,40 @@ def render_page(
         compared=compared_page(difference(against.version, given.version), colors) if against else None,
         names=names,
         most=MOST,
-        numbered=lambda items: [*enumerate(items)],
-        called=called,
-        first=lambda layers: _first(called(layer.label) for layer in layers),
-        cpus=lambda labels: ", ".join(map(cpu_of, labels)),
-        unbroken=lambda cpus: Markup(", ".join(f'<span class="cpu">{markup(cpu)}</span>' for cpu in cpus.split(", "))),
-        short=lambda text: in_short(text, names),
-        brief=brief_text,
-        advice=lambda finding, brief=False: Markup(
-            OPTION.sub(r'<span class="option">\g<0></span>', markup(in_short(what_to_do(finding, brief=brief), names)))
-        ),
-        explanation=explanation,
-        class_words=class_words,
-        sizes=sizes_text,
-        bar=lambda *given: Markup(bar(*given)),
-        kernel_bar=lambda column: Markup(kernel_bar(column)),
-        memory_svg=lambda *given: Markup(memory_svg(*given)),
-        curve_svg=lambda points: Markup(curve_svg(points)),
         rail=lambda number: Markup(rail_svg(drawn, graph, number, names)),
     )
+
+
+def _functions(names: Mapping[str, str]) -> dict[str, Callable[..., object]]:
+    """Functions that the template calls; `names` are short names of layers."""
+    from markupsafe import Markup
+
+    def called(name: str) -> str:
+        return names.get(name) or cut(name, WIDEST)
+
+    def advice(finding: Finding, *, brief: bool = False) -> Markup:
+        told = markup(in_short(what_to_do(finding, brief=brief), names))
+        return Markup(OPTION.sub(r'<span class="option">\g<0></span>', told))
+
+    return {
+        "numbered": lambda items: [*enumerate(items)],
+        "called": called,
+        "first": lambda layers: _first(called(layer.label) for layer in layers),
+        "cpus": lambda labels: ", ".join(map(cpu_of, labels)),
+        "unbroken": lambda cpus: Markup(
+            ", ".join(f'<span class="cpu">{markup(cpu)}</span>' for cpu in cpus.split(", "))
+        ),
+        "short": lambda text: in_short(text, names),
+        "brief": brief_text,
+        "advice": advice,
+        "explanation": explanation,
+        "class_words": class_words,
+        "sizes": sizes_text,
+        "bar": lambda *given: Markup(bar(*given)),
+        "kernel_bar": lambda column: Markup(kernel_bar(column)),
+        "memory_svg": lambda *given: Markup(memory_svg(*given)),
+        "curve_svg": lambda points: Markup(curve_svg(points)),
+    }
 
 
 def _desktop(model: ModelAnalysis) -> HostTable | None:

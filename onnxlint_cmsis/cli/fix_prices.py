@@ -9,10 +9,8 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.price_text import whole_prices
 from onnxlint_cmsis.cli.fix_promises import fix_request, repaired_by_fix
 from onnxlint_cmsis.config.settings import Settings
-from onnxlint_cmsis.fixers.attempt import worked_out
 from onnxlint_cmsis.fixers.differences import price_changes
-from onnxlint_cmsis.fixers.planning.unchangeable import check_model
-from onnxlint_cmsis.fixers.snapshot import Snapshot
+from onnxlint_cmsis.fixers.rehearsal import unproven
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
 from onnxlint_cmsis.ground.findings import PRICE, Finding
 
@@ -25,12 +23,9 @@ def with_prices(findings: Iterable[Pair], model: ModelAnalysis, settings: Settin
 
     Where a fix rewrites a layer for less than other channel counts cost, the finding does not name these.
     """
-    start = Snapshot(model.path, model.data, fix_request(settings, model.path, model), analysis=model)
     try:
-        check_model(start.graph)
-        start.editor.check_readable(model.data, model.path)
-        fix = worked_out(start)
-        changes = [*price_changes(start, fix.end)]
+        fix = unproven(model, fix_request(settings, model.path, model))
+        changes = [*price_changes(fix.start, fix.end)]
     except (NotAppliedError, UnreadableError):
         return [promised for _, promised in findings]
     words = whole_prices(changes)
