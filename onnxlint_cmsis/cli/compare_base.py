@@ -15,7 +15,7 @@ from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
 from onnxlint_cmsis.formats.c_arrays import arrays_of, has_sign, shows_sign
 from onnxlint_cmsis.formats.format import ELF_SUFFIXES, SUFFIXES, array_in, file_of, is_c, is_image, is_model
-from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.errors import NoBaseError, UsageError
 from onnxlint_cmsis.ground.files import MODEL, read_regular
 from onnxlint_cmsis.ground.git_ignored import ignored_by_git
 from onnxlint_cmsis.ground.git_repository import GitError, Repository, repository_of
@@ -80,8 +80,9 @@ def compare_with_base(args: argparse.Namespace, settings: Configuration) -> int:
             with models.versions(change, args.base) as (before, after):
                 shown = _compared(before, after, settings, limits, args)
         except UsageError as error:
-            code = 2
-            say(f"error: {error}")
+            fails = not isinstance(error, NoBaseError)  # an ELF of a desktop is no image, before and now
+            code = 2 if fails else code
+            say(f"{'error' if fails else 'not compared'}: {error}")
             rest.errors.append(str(error))
             continue
         code = max(code, 1 if shown.over else 0)
@@ -122,6 +123,8 @@ def _compared(
         from onnxlint_cmsis.cli.compare_images import ImageComparison
 
         built = ImageComparison.of(before, after, tuple(limit for limit in limits if limit.metric in OF_IMAGE))
+        for metric in built.untold:
+            say(f"--fail-on-increase {metric} holds nothing: {before.name} does not tell it")
         return _Compared(bool(built.over), built.fields(), built.shown(args.form))
     from onnxlint_cmsis.output.comparison_json import comparison_json
 
@@ -134,7 +137,7 @@ def _lines(base: str, rest: NotCompared, *, is_markdown: bool) -> Iterator[str]:
     code, text = (markdown_code, markdown) if is_markdown else (printable, printable)
     end = "\n\n" if is_markdown else "\n"
     for name in rest.new:
-        yield f"{code(name)} is new: {code(base)} has no model of that name, nor one that was renamed{end}"
+        yield f"{code(name)} is new: {code(base)} has no such file, nor one that was renamed{end}"
     for name in rest.deleted:
         yield f"{code(name)} is deleted{end}"
     for error in rest.errors if is_markdown else ():

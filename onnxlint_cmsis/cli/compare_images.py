@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.image_command import TITLES, WIDTH
 from onnxlint_cmsis.cli.terminal import columns
-from onnxlint_cmsis.ground.errors import UsageError
+from onnxlint_cmsis.ground.errors import NoBaseError, UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.build import Build, LibraryBuild, build_from, read_build
 from onnxlint_cmsis.images.build_changes import CORE, BuildChange, build_changes
@@ -39,20 +39,27 @@ class ImageComparison(NamedTuple):
     """Facts that differ."""
     over: tuple[Figure, ...]
     """Figures that grew by more than is allowed."""
+    untold: tuple[str, ...] = ()
+    """Figures with a limit that the first does not tell."""
 
     @classmethod
     def of(cls, before: Version, after: Version, limits: tuple[GrowthLimit, ...]) -> ImageComparison:
-        """Compare two versions. Raises UsageError, for a limit of what the first does not tell too."""
-        old, new = _read(before), _read(after)
+        """Compare two versions; limits of what the first does not tell hold nothing.
+
+        Raises UsageError, and NoBaseError where the first cannot be compared with.
+        """
+        try:
+            old = _read(before)
+        except UsageError as error:
+            raise NoBaseError(str(error)) from None
+        new = _read(after)
         if type(old) is not type(new):
             raise UsageError(f"{before.name} and {after.name}: one is a library, the other an image")
         figures = [Figure(metric, "", _figure(old, metric), _figure(new, metric)) for metric in METRICS]
         known = {figure.metric for figure in figures if figure.before is not None}
-        for limit in limits:
-            if limit.metric not in known:
-                raise UsageError(f"--fail-on-increase {limit.metric}: {before.name} does not tell it")
+        untold = tuple(limit.metric for limit in limits if limit.metric not in known)
         over = tuple(figure for figure in figures if any(limit.exceeded(figure) for limit in limits))
-        return cls(before.name, after.name, build_changes(old, new), over)
+        return cls(before.name, after.name, build_changes(old, new), over, untold)
 
     def fields(self) -> dict[str, object]:
         """What changed, for JSON."""
@@ -78,6 +85,8 @@ class ImageComparison(NamedTuple):
 def compare_images(before: Version, after: Version, limits: tuple[GrowthLimit, ...], form: str) -> int:
     """Print what a build changed; 1 where a figure grew too much. Raises UsageError."""
     compared = ImageComparison.of(before, after, limits)
+    if compared.untold:
+        raise UsageError(f"--fail-on-increase {compared.untold[0]}: {before.name} does not tell it")
     sys.stdout.write(json_text({"version": VERSION, **compared.fields()}) if form == "json" else compared.shown(form))
     return 1 if compared.over else 0
 

@@ -15,6 +15,10 @@ def wrong_type(allowed: str, value: object) -> TypeError:
     return TypeError(f"{allowed}; given is {shortened(value)}")
 
 
+class NoBaseError(UsageError):
+    """The version before is a file that nothing can be compared with."""
+
+
 class NotAppliedError(Exception):
     """A plan cannot be applied to a model; the text is one clause that says what stands in the way."""
 

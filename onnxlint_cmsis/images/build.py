@@ -82,7 +82,7 @@ class Build:
     @cached_property
     def runtime(self) -> RuntimeUse | None:
         """The runtime in it."""
-        return runtime_use(self.image)
+        return runtime_use(self.image, ((model.address, len(model.data)) for model in self.models))
 
     @cached_property
     def models(self) -> tuple[InsideModel, ...]:

@@ -7,7 +7,8 @@ MOVT where code may not be read (-mslow-flash-data, -mpure-code).
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
 
 from onnxlint_cmsis.images.image import Section
 from onnxlint_cmsis.images.thumb import branch_offset
@@ -16,22 +17,36 @@ THUMB = 1
 """Bit of an address that says that the code there is Thumb."""
 
 
+class Spans:
+    """Ranges of addresses, which may overlap."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        """`spans` are beginnings and sizes."""
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, size in sorted(spans):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], start + size)
+            else:
+                self._starts.append(start)
+                self._ends.append(start + size)
+
+    def hold(self, address: int) -> bool:
+        """Tell whether an address lies in one of them."""
+        index = bisect_right(self._starts, address)
+        return index > 0 and address < self._ends[index - 1]
+
+
 def references(section: Section, functions: Collection[int]) -> Iterator[tuple[int, int]]:
     """Address in a section that refers to one of some functions, and the address of the function."""
-    yield from _words(section, functions)
+    skipped = -section.address % 4
+    words = {(function | THUMB) & 0xFFFF_FFFF: function for function in functions}
+    data = section.data[skipped : skipped + (len(section.data) - skipped) // 4 * 4]
+    for index, (word,) in enumerate(struct.iter_unpack("<I", data)):
+        if word in words:
+            yield section.address + skipped + 4 * index, words[word]
     if section.executable:
         yield from ((address, target) for address, target in _instructions(section) if target in functions)
-
-
-def _words(section: Section, functions: Collection[int]) -> Iterator[tuple[int, int]]:
-    content = bytes(section.data)
-    for function in functions:
-        word = struct.pack("<I", (function | THUMB) & 0xFFFF_FFFF)
-        position = content.find(word)
-        while position >= 0:
-            if not (section.address + position) % len(word):
-                yield section.address + position, function
-            position = content.find(word, position + 1)
 
 
 def _instructions(section: Section) -> Iterator[tuple[int, int]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Section
-from onnxlint_cmsis.images.references import references
+from onnxlint_cmsis.images.references import Spans, references
 
 RESOLVER = re.compile(r"_ZTVN6tflite22MicroMutableOpResolverILj(\d+)EEE$")
 """Table of virtual functions of `tflite::MicroMutableOpResolver<N>`."""
@@ -109,11 +109,11 @@ class RuntimeUse(NamedTuple):
         return library or next((names[name] for name in (*TELLING_FILES, *SHARED_FILES) if name in names), "")
 
 
-def runtime_use(image: Image) -> RuntimeUse | None:
-    """The runtime in an image; None where nothing tells of one."""
+def runtime_use(image: Image, held: Iterable[tuple[int, int]] = ()) -> RuntimeUse | None:
+    """The runtime in an image; None where nothing tells of one. `held` are addresses and sizes of its models."""
     files = tuple(dict.fromkeys(_kernel_files(image)))
     if any(name.startswith("_ZN6tflite") for name in image.names):
-        return _tflm(image)._replace(kernel_files=files)
+        return _tflm(image, held)._replace(kernel_files=files)
     for name in image.names:
         for prefix, runtime in PREFIXES:
             if name.startswith(prefix):
@@ -144,7 +144,7 @@ def _kernel_files(image: Image) -> Iterator[str]:
                 yield file[0].decode("ascii", "replace").replace("\\", "/")
 
 
-def _tflm(image: Image) -> RuntimeUse:
+def _tflm(image: Image, held: Iterable[tuple[int, int]]) -> RuntimeUse:
     operators = {name: operator for name in image.names if (operator := registered_operator(name))}
     rooms = {int(match[1]) for name in image.names if (match := RESOLVER.match(name))}
     days = [day for name, day in SINCE if any(name in symbol for symbol in image.names)]
@@ -155,7 +155,7 @@ def _tflm(image: Image) -> RuntimeUse:
         places = {
             image.functions[name].address: operator for name, operator in operators.items() if name in image.functions
         }
-        called = tuple(sorted(set(_called(image, places))))
+        called = tuple(sorted(set(_called(image, places, held))))
     every = any("AllOpsResolver" in name for name in image.names)
     evidence = "symbols of tflite::"
     resolvers = tuple(sorted(rooms, reverse=True))
@@ -181,15 +181,14 @@ def registered_operator(symbol: str) -> str:
     return VARIANTS.sub("", match[2][:length].removeprefix("Register_")) if length <= len(match[2]) else ""
 
 
-def _called(image: Image, places: dict[int, str]) -> Iterator[str]:
-    """Operators whose registration some code calls, or has the address of; `places` has each by its address."""
+def _called(image: Image, places: dict[int, str], held: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """Operators whose registration some code calls, or has the address of; `places` has each by its address.
+
+    A function that makes a registration may take its beginning from another, and numbers of a model are no addresses.
+    """
+    passed = Spans([*image.registrations, *held])
     for section in image.sections:
         if section.loaded and section.data:
             for address, target in references(section, places):
-                if not _registers(image, address):
+                if not passed.hold(address):
                     yield places[target]
-
-
-def _registers(image: Image, address: int) -> bool:
-    """Tell if an address lies in a function that makes a registration, which may take its beginning from another."""
-    return any(start <= address < start + size for start, size in image.registrations)

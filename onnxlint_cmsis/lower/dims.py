@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Dims, Size
 from onnxlint_cmsis.lower.memory_order import channels_last
@@ -97,8 +99,8 @@ def read_as_image(graph: Graph, tensor: str) -> bool | None:
 
 def _search_readers(graph: Graph, tensor: str) -> bool | None:
     waiting, seen, ordered_reader = [tensor], {tensor}, False
-    while waiting and len(seen) <= REACH:
-        for reader in graph.consumers.get(waiting.pop(), ())[:REACH]:
+    for name in islice(waiting, REACH):
+        for reader in graph.consumers.get(name, ())[:REACH]:
             layout, order = operator_of(reader).layout, reader.ints("perm")
             if layout is Layout.IMAGE:
                 return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from math import isfinite
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
@@ -124,9 +125,8 @@ def _search(graph: Graph, tensor: str) -> AffineQuantization | None:
             break
         source = producer.inputs[0]
     waiting, seen = [tensor], {tensor}
-    while waiting and len(seen) <= REACH:
-        name = waiting.pop(0)
-        for reader in graph.consumers.get(name, ())[:REACH]:
+    for name in islice(waiting, REACH):
+        for reader in graph.consumers.get(name, ()):
             position = reader.inputs.index(name) if name in reader.inputs else -1
             carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
             if carried is not None and position == carried.value:
@@ -161,9 +161,8 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
     rank = len(graph.shape(producer.inputs[0]) or ())
     for move in reversed(moves):
         order = move.permutation(rank or len(move.ints("perm")))
-        axis = quantization.axis % rank if rank else quantization.axis
-        if operator_of(move).elements is Elements.TRANSPOSED and order and axis in order:
-            quantization = quantization._replace(axis=order.index(axis))
+        if operator_of(move).elements is Elements.TRANSPOSED and order and quantization.axis in order:
+            quantization = quantization._replace(axis=order.index(quantization.axis))
     return quantization
 
 
@@ -176,9 +175,15 @@ def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> Affi
         elem_type,
         None if scales is None else tuple(map(float, scales)),
         None if zeros is None or not all(map(isfinite, zeros)) else tuple(map(int, zeros)),
-        node.int("axis", 1),
+        _axis(graph, node, tensor),
         bool(node.int("block_size")),
     )
+
+
+def _axis(graph: Graph, node: Node, tensor: str) -> int:
+    """Axis of several scales, counted from the first where the rank is known."""
+    axis, rank = node.int("axis", 1), len(graph.shape(tensor) or ())
+    return axis + rank if axis < 0 else axis
 
 
 def _input(node: Node, position: int) -> str:

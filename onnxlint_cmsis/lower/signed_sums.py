@@ -61,7 +61,7 @@ def sums_of_integers(rows: NDArray[Any], numbers: AffineQuantization, bias: Numb
     scales, zeros = (np.array(values or (0,), np.float64) for values in (numbers.scales, numbers.zero_points))
     if any(array.size not in (1, len(rows)) for array in (scales, zeros)):
         return None
-    fits = rows.itemsize <= 2 and rows.shape[1] < LONG and not zeros.any()
+    fits = np.can_cast(rows.dtype, np.int16) and rows.shape[1] < LONG and not zeros.any()
     positive, negative = _added(rows.astype(np.int32) if fits else rows - zeros[:, None])
     return SignedSums(positive * scales, negative * scales, bias)
 

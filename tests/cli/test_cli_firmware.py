@@ -27,6 +27,8 @@ from support.firmware_images import (
     with_tensors,
 )
 from support.rule_examples import FILES, SLOW
+from support.tflite_models import conv_model
+from support.tflite_writer import write
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
@@ -171,6 +173,13 @@ def test_a_registration_that_is_called_over_a_long_way_is_registered(
     address = placed(registering(), FLASH)[1][REGISTER_CONV]
     far = ElfSection(".itcm", FLASH + 0x6000, code(address + aside), "rx")
     assert {*codes(_written(capsys, firmware(registering(), more=[far])))} & {"CNN704"} == expected
+
+
+def test_a_number_in_a_model_registers_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    address = placed(registering(), FLASH)[1][REGISTER_CONV]
+    weights = struct.pack("<I", address + 1) * 8
+    model = write(conv_model(buffers=[{}, {"data": [*weights]}, {"data": [*b"1.5.0"]}]))
+    assert "CNN704" in codes(_written(capsys, firmware(registering(), model=model)))
 
 
 def test_a_missing_operator_stops_every_build(capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,7 @@ def test_new_and_deleted_models_are_named(capsys: pytest.CaptureFixture[str]) ->
     assert (told.new, told.deleted) == (["new.onnx", "not/added/yet.tflite"], ["old.onnx"])
     assert main(["compare", "--base", base]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"new.onnx is new: {base} has no model of that name, nor one that was renamed"
+    assert lines[0] == f"new.onnx is new: {base} has no such file, nor one that was renamed"
     assert lines[-1] == "old.onnx is deleted"
 
 
@@ -289,3 +289,26 @@ def test_images_of_a_commit_are_compared_as_images(
     assert (row["before"], [change["key"] for change in row["changes"]]) == ("HEAD:app.elf", ["arena"])
     Path("app.elf").write_bytes(firmware()[:60])
     assert main(["compare", "--base", "HEAD"]) == 2
+
+
+def test_an_elf_that_was_no_image_before_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    desktop = b"\x7fELF\x02\x01\x01" + bytes(57)
+    Path("host.elf").write_bytes(desktop)
+    git("add", "host.elf")
+    base = commit()
+    Path("host.elf").write_bytes(desktop + b"\0")
+    said = Told(capsys, "--base", base)
+    assert (said.code, said.pairs) == (0, [])
+    assert "it is an ELF for 64 bits" in said.errors[0]
+    assert said.err.startswith(f"onnxlint-cmsis: not compared: {base}:host.elf: ")
+
+
+def test_a_limit_of_what_an_image_does_not_tell_is_said_to_hold_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("app.elf").write_bytes(firmware(arena=0))
+    git("add", "app.elf")
+    base = commit()
+    Path("app.elf").write_bytes(firmware(room=3, arena=0))
+    assert main(["compare", "--base", base, "--fail-on-increase", "instructions=2%,arena=0"]) == 0
+    said = capsys.readouterr()
+    assert f"--fail-on-increase arena holds nothing: {base}:app.elf does not tell it" in said.err
+    assert "app.elf" in said.out

@@ -107,7 +107,8 @@ def curve(model: Operands, node: Node) -> Lanes:
     if len([name for name in node.inputs if name]) != 1 and not model.triples(node):
         raise NotCoveredError("it has further operands")
     value = model.real(model.lanes(node, 0))
-    usual = defaults(node.domain, node.op_type, node.opset).get("alpha")
+    own = defaults(node.domain, node.op_type, node.opset)
+    usual = own.get("alpha", None if node.domain == TFLITE else defaults("", canonical(node), node.opset).get("alpha"))
     alpha = node.attributes.get("alpha", None if usual is None else float(usual))
     key = ("curve", canonical(node), alpha, *said(node))
     return model.finished(node, value._replace(ids=model.table.applied(model.table.name(*key), value.ids)))

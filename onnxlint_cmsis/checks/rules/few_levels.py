@@ -239,7 +239,8 @@ def _sums(subject: ModelSubject, record: LoweredLayer, source: AffineQuantizatio
     if record.layer is None or form is None or form.transposed or not record.weighted or not node.has(roles.second):
         return None  # a damaged file may have no weights
     if not graph.quantization:
-        return signed_sums(graph, subject.model.read_allowed, record) if record.weights else None
+        with np.errstate(all="ignore"):  # scales of damaged files
+            return signed_sums(graph, subject.model.read_allowed, record) if record.weights else None
     numbers, stored = of_stored(graph, node.inputs[roles.second]), subject.model.read_allowed(node.inputs[roles.second])
     if numbers is None or not numbers.known or not _holds_integers(stored):
         return None
