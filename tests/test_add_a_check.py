@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from support.goldens import Told
 from support.models import one_node
-from support.paths import ROOT
+from support.tree_copy import copy_folder
 
 CHECK = '''"""A layer has an odd number of output channels.
 
@@ -70,7 +69,7 @@ def python(tree: Path, *arguments: str) -> str:
 
 def test_a_check_is_one_file_and_one_line(tmp_path: Path, told: Told) -> None:
     for folder in ("onnxlint_cmsis", "firmware_check", "scripts", "docs", "tests/data"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        copy_folder(folder, tmp_path)
     checks = tmp_path / "onnxlint_cmsis" / "checks"
     (checks / "rules" / "odd_channels.py").write_text(CHECK, encoding="utf-8")
     registry = checks / "rule_registry.py"

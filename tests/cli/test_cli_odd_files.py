@@ -7,8 +7,6 @@ import io
 import json
 import os
 import socket
-import subprocess
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -17,11 +15,10 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from support import paths
 from support.fix_command import contents, run, text
 from support.fixable_models import gaining, nothing
+from support.forked import python
 
-ROOT = paths.ROOT
 MODES = ((), ("--fix",), ("--fix-only",), ("--diff",), ("--fix", "--jobs", "2"))
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -29,10 +26,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system h
 
 def at_once(folder, *argv):
     """The program, which must not wait for anyone."""
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", "--isolated", *argv],
-        cwd=folder, check=False, capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    return python(["-m", "onnxlint_cmsis", "--isolated", *argv], folder, patience=60)
 
 
 def pipe(path):
@@ -99,10 +93,7 @@ def test_a_search_meets_a_pipe_and_goes_on(tmp_path, told):
 @pytest.mark.parametrize("make", [pipe, endless_device, unix_socket, Path.mkdir])
 def test_other_commands_do_not_wait_either(tmp_path, make, command):
     make(tmp_path / "x.onnx")
-    done = subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", command, "x.onnx"], cwd=tmp_path, check=False, capture_output=True,
-        timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = python(["-m", "onnxlint_cmsis", command, "x.onnx"], tmp_path, patience=60)
     assert done.returncode == 2
     assert b"x.onnx: is " in done.stderr
 
@@ -180,10 +171,7 @@ def test_an_endless_standard_input_is_bounded(tmp_path, command):
         "sys.exit(main.main(sys.argv[1:]))\n"
     )
     with Path("/dev/zero").open("rb") as endless:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *command], cwd=tmp_path, check=False, capture_output=True, timeout=60,
-            stdin=endless, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        done = python(["-c", code, *command], tmp_path, given=endless, patience=60)
     assert done.returncode == 2
     assert b"10000000 bytes" in done.stderr, done.stderr
 
@@ -241,7 +229,4 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path, inner, capsys, monkey
 
 def at_once_any(folder, *argv):
     """The program with the configuration that it finds, which must not wait for anyone."""
-    return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", *argv],
-        cwd=folder, check=False, capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    return python(["-m", "onnxlint_cmsis", *argv], folder, patience=60)

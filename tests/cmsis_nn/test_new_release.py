@@ -24,6 +24,7 @@ from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Target
 from support import paths
 from support.tflite_models import conv_model
 from support.tflite_writer import write
+from support.tree_copy import copy_folder
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 COSTS = paths.DATA / "cost_sample.jsonl.gz"
@@ -58,9 +59,7 @@ class Copy:
     def __init__(self, folder: Path, row: str) -> None:
         """`row` is what `releases.py` says of the release behind its name."""
         self.folder = folder
-        shutil.copytree(
-            paths.ROOT / "onnxlint_cmsis", folder / "onnxlint_cmsis", ignore=shutil.ignore_patterns("__py*")
-        )
+        copy_folder("onnxlint_cmsis", folder)
         self.replace("releases.py", MAIN_ROW, f'    Release("7.1.0"{row}),\n{MAIN_ROW}')
 
     def replace(self, name: str, old: str, new: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +12,10 @@ import pytest
 
 from onnxlint_cmsis.checks.run_checks import code_of
 from support.goldens import Told
-from support.paths import ROOT
 from support.quantized_models import Qdq
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
+from support.tree_copy import copy_folder
 
 NEWEST = '    TflmRevision(NEWEST, "2026-07-01", _PIN_2026_06, NEWEST),\n'
 NEW = '    TflmRevision("5ca1ab1e" * 5, "2027-01-15", _PIN_2026_06, NEWEST),\n'
@@ -45,7 +44,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
     """A copy of the tree with the new revision, and the files that differ."""
     tree = tmp_path_factory.mktemp("tree")
     for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        copy_folder(folder, tree)
     before = contents(tree)
     tflm = tree / "onnxlint_cmsis" / "runtimes" / "tflm"
     for file, old, new in ((tflm / "revisions.py", NEWEST, NEWEST + NEW), (tflm / "dense.py", CHECK, ENDED)):

@@ -8,13 +8,17 @@ import subprocess
 import sys
 
 from support import paths
+from support.forked import python
 
 
 def run(folder, *argv, data=None, isolated=True, path=()):
     """The program in a folder; without configuration if isolated, with folders of packages that come first."""
-    places = os.pathsep.join(map(str, (*path, paths.ROOT)))
+    words = ["-m", "onnxlint_cmsis", *(["--isolated"] if isolated else []), *argv]
+    if not path:
+        return python(words, folder, given=data)
+    places = os.pathsep.join(map(str, (*path, paths.ROOT)))  # what is imported here already is not looked for there
     return subprocess.run(
-        [sys.executable, "-m", "onnxlint_cmsis", *(["--isolated"] if isolated else []), *argv],
+        [sys.executable, *words],
         cwd=folder, check=False, capture_output=True, input=data, env={**os.environ, "PYTHONPATH": places}, timeout=120,
     )  # fmt: skip
 

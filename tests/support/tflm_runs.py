@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxlint_cmsis.formats.tflite.read import read_tflite
+from support.forked import python
 
 ARENA = 1 << 22
 TYPES = {"FLOAT32": "float32", "INT8": "int8", "UINT8": "uint8", "INT16": "int16", "INT32": "int32", "BOOL": "bool"}
@@ -31,7 +31,7 @@ def wheel_run(data: bytes, count: int = 6, seed: int = 1) -> WheelRun:
     main = read_tflite("m.tflite", data).subgraphs[0]
     shapes = [(main.tensors[number].shape, TYPES[main.tensors[number].elem_type]) for number in main.inputs]
     job = pickle.dumps((data, shapes, len(main.outputs), count, seed))
-    done = subprocess.run([sys.executable, __file__], input=job, capture_output=True, check=False)
+    done = python([__file__], ".", given=job)
     recorded = re.findall(rb"Arena allocation head (\d+) bytes", done.stderr)
     if done.returncode or not recorded:
         return WheelRun(-1, ())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+from support.forked import python
 
 ARENA = 1 << 20
 
@@ -14,10 +15,9 @@ def outcomes(files: list[Path]) -> list[str]:
     told: list[str] = []
     while len(told) < len(files):
         rest = files[len(told) :]
-        command = [sys.executable, __file__, *map(str, rest)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace", timeout=600)
-        lines = done.stdout.splitlines()
-        printed = done.stderr.split("\n>>\n")[1:]
+        done = python([__file__, *map(str, rest)], ".", patience=600)
+        lines = done.stdout.decode().splitlines()
+        printed = done.stderr.decode(errors="replace").split("\n>>\n")[1:]
         told += [f"{line} {' '.join(text.split())}" for line, text in zip(lines, printed, strict=False)]
         if len(lines) < len(rest):
             told.append(f"aborts {' '.join(printed[len(lines)].split()) if len(printed) > len(lines) else ''}")

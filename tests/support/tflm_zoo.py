@@ -7,7 +7,6 @@ of another type. `lab/zoo_tflite.py` prints what contradicts a verdict. This fil
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
+from support.forked import python
 from support.linter import target_of
 from support.tflm_drafts import MAKERS, OPERATORS, Draft
 
@@ -148,8 +148,7 @@ def _runs(side: str, files: Sequence[Path]) -> list[Run]:
     runs: list[Run] = []
     while len(runs) < len(files):
         left = files[len(runs) :]
-        command = [sys.executable, __file__, f"--{side}", *map(str, left)]
-        subprocess.run(command, capture_output=True, check=False, timeout=600)
+        python([__file__, f"--{side}", *map(str, left)], ".", patience=600)
         for file in left:
             result = file.with_suffix(f".{side}")
             if not result.exists():

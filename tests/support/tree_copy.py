@@ -12,6 +12,12 @@ from pathlib import Path
 from support import paths
 
 
+def copy_folder(name: str, folder: Path) -> None:
+    """Copy a folder of the project, with what Python has compiled of it, but no file that it is writing meanwhile."""
+    meanwhile = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(paths.ROOT / name, folder / name, ignore=meanwhile, dirs_exist_ok=True)
+
+
 class TreeCopy:
     """The package and what else a test names, in a folder where it may be changed and run."""
 
@@ -19,8 +25,7 @@ class TreeCopy:
         """`more` are other folders of the project to copy along."""
         self.folder = folder
         for name in ("onnxlint_cmsis", *more):
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(paths.ROOT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
+            copy_folder(name, folder)
 
     def replace(self, name: str, old: str, new: str) -> None:
         """Put another text in the place of one that a file has once."""
