@@ -117,7 +117,8 @@ def sums(weighted: Weighted, columns: Interval) -> Interval | None:
     None where every row does, as in most layers: then no weight is read.
     """
     usable = columns.zero | (~columns.varies & weighted.plain)
-    fine = ~(weighted.touched & ~usable[:, None, :]).any(axis=2)
+    unknown = weighted.touched & ~usable[:, None, :] if usable.any() else weighted.touched
+    fine = ~unknown.any(axis=2)
     if fine.any():
         fine &= ~np.isnan(weighted.taps.values).any(axis=(2, 3))
     if not fine.any():

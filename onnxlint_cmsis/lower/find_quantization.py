@@ -167,7 +167,15 @@ def of_weights(graph: Graph, node: Node, position: int) -> AffineQuantization | 
 
 
 def _parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
-    """Quantization of one of a node's values."""
+    """Quantization of one of a node's values, read once."""
+    search = f"quantization at {node.index}, {where.scale}, {where.zero_point}", tensor
+    if search not in graph.searched:
+        graph.searched[search] = _read_parameters(graph, node, where, tensor)
+    quantization: AffineQuantization = graph.searched[search]
+    return quantization
+
+
+def _read_parameters(graph: Graph, node: Node, where: Quantized, tensor: str) -> AffineQuantization:
     scale_name, zero_name = _input(node, where.scale), _input(node, where.zero_point)
     scales, zeros = numbers_behind(graph, scale_name), (0,) if not zero_name else numbers_behind(graph, zero_name)
     elem_type = graph.elem_type(tensor) or graph.elem_type(zero_name) or ("" if zero_name else "uint8")

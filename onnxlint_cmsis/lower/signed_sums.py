@@ -53,7 +53,8 @@ def signed_sums(graph: Graph, read: Read, record: LoweredLayer) -> SignedSums | 
     layer = folded(graph, read, record)
     if layer is None or not layer.weights.size or layer.weights.shape[0] != layer.bias.size:
         return None
-    return SignedSums(*_added(layer.weights.reshape(layer.bias.size, -1)), layer.bias)
+    rows = layer.weights.reshape(layer.bias.size, -1)
+    return SignedSums(*_added(rows, np.abs(rows), np.float64), layer.bias)
 
 
 def sums_of_integers(rows: NDArray[Any], numbers: AffineQuantization, bias: Numbers) -> SignedSums | None:
@@ -62,13 +63,17 @@ def sums_of_integers(rows: NDArray[Any], numbers: AffineQuantization, bias: Numb
     if any(array.size not in (1, len(rows)) for array in (scales, zeros)):
         return None
     fits = np.can_cast(rows.dtype, np.int16) and rows.shape[1] < LONG and not zeros.any()
-    positive, negative = _added(rows.astype(np.int32) if fits else rows - zeros[:, None])
+    if fits:  # the size of the lowest integer fits the type without a sign
+        positive, negative = _added(rows, np.abs(rows).view(f"u{rows.itemsize}"), np.int32)
+    else:
+        real = rows - zeros[:, None]
+        positive, negative = _added(real, np.abs(real), np.float64)
     return SignedSums(positive * scales, negative * scales, bias)
 
 
-def _added(rows: NDArray[Any]) -> tuple[Numbers, Numbers]:
-    """Sum of the numbers above 0 and of those below 0 in each row."""
-    total, size = (numbers.sum(axis=1, dtype=rows.dtype) for numbers in (rows, np.abs(rows)))
+def _added(rows: NDArray[Any], sizes: NDArray[Any], summed: type[np.number[Any]]) -> tuple[Numbers, Numbers]:
+    """Sum of the numbers above 0 and of those below 0 in each row, from their sizes; numpy adds in type `summed`."""
+    total, size = (numbers.sum(axis=1, dtype=summed) for numbers in (rows, sizes))
     return (total + size) / 2, (total - size) / 2
 
 

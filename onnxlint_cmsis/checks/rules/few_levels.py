@@ -92,15 +92,14 @@ def _weights(subject: ModelSubject, record: LoweredLayer) -> Iterator[Statement]
     if not _holds_integers(stored) or numbers.elem_type not in EIGHT_BITS:
         return
     axis = 0 if form is Form.GEMM and node.int("transB") else form.outputs(stored.ndim)
-    rows = (
-        np.moveaxis(stored.astype(np.int64), axis, 0).reshape(stored.shape[axis], -1) - (numbers.zero_points or (0,))[0]
-    )
-    reach = np.abs(rows).max(axis=1)
+    rows, zero = np.moveaxis(stored, axis, 0).reshape(stored.shape[axis], -1), (numbers.zero_points or (0,))[0]
+    low, high = (ends.astype(np.int64) - zero for ends in (rows.min(axis=1), rows.max(axis=1)))
+    reach = np.maximum(np.abs(low), np.abs(high))
     few, worst, best = _few(reach, 127)
     if not few:
         return
     named = f"{node.op_type} '{node.label}'"
-    ends = [f"{rows[at].min()} to {rows[at].max()}" for at in (worst, best)]
+    ends = [f"{low[at]} to {high[at]}" for at in (worst, best)]
     text = (
         f"{named}: {few} of {reach.size} output channels have few integers, as one scale holds for all: the"
         f" weights of channel {worst} those from {ends[0]}, of channel {best} those from {ends[1]}."

@@ -25,7 +25,10 @@ NUMPY = (
 
 
 def array_of(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
-    """Return the values of a tensor; None where they cannot be read or have a type that numpy lacks."""
+    """Return the values of a tensor; None where they cannot be read or have a type that numpy lacks.
+
+    Numbers that lie in the file as numpy has them in memory are a view of the file, which nobody can write to.
+    """
     name, bits, count = elem_name(tensor.data_type), elem_bits(tensor.data_type), math.prod(tensor.dims)
     raw = _raw(document, tensor, packed_bytes(count, bits))
     if raw is None or len(raw) * 8 // max(bits, 1) < count or not fits_an_array(tensor.dims):
@@ -33,7 +36,8 @@ def array_of(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
     if name == "bool" and max(raw[:count], default=0) > 1:
         return None
     if name in NUMPY:
-        flat: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<")).astype(name)
+        stored: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name).newbyteorder("<"))
+        flat = stored.astype(name, copy=not stored.flags.aligned)
     elif name == "bfloat16":
         flat = (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
     elif name in ("int4", "uint4"):
@@ -44,7 +48,7 @@ def array_of(document: Document, tensor: TensorProto) -> NDArray[Any] | None:
     return flat[:count].reshape(tuple(tensor.dims))
 
 
-def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | None:
+def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | memoryview | None:
     """Little-endian bytes of a tensor's values, wherever they are; None where they are not `needed` bytes."""
     from onnx import TensorProto as Proto
 
@@ -54,8 +58,8 @@ def _raw(document: Document, tensor: TensorProto, needed: int) -> bytes | None:
             return None
         return external_data.read_bytes(document.path, payload.external, needed)
     if payload is not None and set(payload.counts) == {"raw_data"} and payload.counts["raw_data"] == payload.length:
-        data = bytes(document.buffer[payload.offset : payload.offset + payload.length])
-        return data if len(data) == needed else None
+        held = memoryview(document.buffer)[payload.offset : payload.offset + payload.length]
+        return held if len(held) == needed else None
     if payload is not None:
         start, length = payload.message
         try:

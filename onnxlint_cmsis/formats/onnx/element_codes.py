@@ -57,7 +57,7 @@ def read(tensor: TensorProto, path: str) -> Codes:
     return unpacked(raw, bits, shape)
 
 
-def unpacked(raw: bytes, bits: int, shape: tuple[int, ...]) -> Codes:
+def unpacked(raw: bytes | memoryview, bits: int, shape: tuple[int, ...]) -> Codes:
     """Bit patterns in a shape from bytes that fit it; of several in a byte the lowest comes first."""
     whole = np.frombuffer(raw, np.dtype(f"<u{max(bits // 8, 1)}"))
     if bits < 8:
