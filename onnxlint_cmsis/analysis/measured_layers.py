@@ -11,7 +11,8 @@ from math import exp, log, sqrt
 from statistics import median
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.profile_runs import nothing_measured, runs_in, sums_fault
+from onnxlint_cmsis.analysis.profile_runs import runs_in
+from onnxlint_cmsis.analysis.profile_sums import sums_in
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ KERNELS = {
 """Kernels whose factors are known."""
 
 
-TOTALS = "It has totals alone: print LogCsv for single layers."
-
-
 class MeasuredLayer(NamedTuple):
     """A layer with what was measured."""
 
@@ -75,12 +73,12 @@ class MeasuredModel(NamedTuple):
 
 def measured_model(reports: Sequence[LayerReport], profile: Profile) -> MeasuredModel:
     """Lay a profile over the layers of a model on one target, by order and name."""
-    if fault := nothing_measured(profile):
-        return MeasuredModel(profile, (), 0, (fault,))
     operators = [report.op for report in reports]
     if not profile.events:
-        fault = sums_fault(operators, profile.sums)
-        return MeasuredModel(profile, (), 0 if fault else 1, (fault or TOTALS,))
+        sums = sums_in(operators, profile)
+        if sums.fault:
+            return MeasuredModel(profile, (), 0, (sums.fault,))
+        return MeasuredModel(profile._replace(total=sums.total), (), 1, sums.remarks)
     laid = runs_in(operators, profile)
     if laid.fault:
         return MeasuredModel(profile, (), 0, (laid.fault,))

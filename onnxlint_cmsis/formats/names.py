@@ -30,6 +30,11 @@ def operator_named(domain: str, name: str) -> Operator:
     return OPERATORS.get((domain, name), UNKNOWN)
 
 
+def domain_of(name: str) -> str:
+    """Domain of the format that has an operator of this name; empty where only ONNX may have it."""
+    return next((domain for domain in NAMES if operator_named(domain, name) is not UNKNOWN), "")
+
+
 def operator_of(node: Node) -> Operator:
     """Record of a node's operator, UNKNOWN where there is none."""
     return operator_named(node.domain, node.op_type)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from math import isfinite
+from itertools import takewhile
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -43,30 +43,28 @@ class Profile(NamedTuple):
     """Sums by operator, where the log has these alone."""
     total: float = 0.0
     """All of it."""
-
-    @property
-    def empty(self) -> bool:
-        """Tell if it measured nothing: the default of TensorFlow Lite Micro's micro_time.cc gives 0 ticks always."""
-        return not self.total
+    counted: bool = True
+    """Whether the log says of how many inferences the total is."""
 
 
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _CSV = re.compile(r'(?:^|[\s>\]:])"?(\d{1,18})"?\s*,\s*"?([A-Za-z][\w-]*)"?\s*,\s*"?(-?\d{1,18})"?\s*$')
 _TOOK = re.compile(r"(?:^|[\s>\]:])([A-Za-z][\w-]*) took (-?\d{1,18}) ticks \((-?\d{1,18}) ms\)")
 _TAG = re.compile(r'(?:^|[\s>\]:])"?([A-Za-z][\w-]*)"?\s*,\s*(-?\d{1,18})\s*$')
-_NATIVE = re.compile(r"native_call_(\S+?)((?:\s*[|│]?\s+\d{1,18}(?:\.\d+)?(?:e[-+]\d\d?)?(?=\s|[|│]|$))+)")
-_SCALES = re.compile(r"(\w+) \((s|ms|us|ns|cycles)\)")
-_ST = re.compile(
-    r"^\s*(\d{1,18})\s+(\d{1,18})\s+([A-Za-z][\w() .-]*?)\s+(\d{1,18}(?:\.\d+)?)\s+(\d{1,18}(?:\.\d+)?)\s*%"
-)
-_LAP = re.compile(r"m-lap-us-(\d{1,18})")
+_OWN = re.compile(r"(?:^|[\s>\]:])(\d{1,18}),([A-Za-z_].*)")
+"""Number and name of an event of the application, such as `Model::Run, warm`: all before the ticks."""
+_TICKS = re.compile(r"-?\d{1,18}")
+_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?(?:e[-+]\d\d?)?")
+_SCALES = re.compile(r"\b(\w+) \((s|ms|us|ns|cycles)\)")
+_ST = re.compile(r"\d{1,18} \d{1,18} ([A-Za-z][\w() .-]{0,60}?) (\d{1,18}(?:\.\d{1,18})?) \d{1,18}(?:\.\d{1,18})? ?%")
+_RUNNER = re.compile(r"m-(infer-start|lap-us)-(\d{1,18})")
 _INVOKE = re.compile(r"invoke_cycles:\s*(\d{1,18})")
 
 
 def read_profile(text: str) -> Profile | None:
     """What a log holds, whatever a console writes before its lines; None where no form that is known is in it."""
-    written = [line for line in text.lstrip("\ufeff").splitlines() if line and not line.isspace()]
-    lines = [_COLOR.sub("", line[:LONGEST_LINE]) for line in written[:MOST_LINES]]
+    written = [line for line in text.lstrip("\ufeff").replace("\0", "").splitlines() if line and not line.isspace()]
+    lines = [" ".join(_COLOR.sub("", line[:LONGEST_LINE]).split()) for line in written[:MOST_LINES]]
     readers: tuple[Callable[[Sequence[str]], Profile | None], ...] = (
         _counters, _csv_events, _took, _inspector, _st_table, _ticks_per_tag, _laps, _zephyr,
     )  # fmt: skip
@@ -79,8 +77,17 @@ def _of(form: str, unit: str, events: Sequence[ProfileEvent]) -> Profile | None:
 
 
 def _csv_events(lines: Sequence[str]) -> Profile | None:
-    matches = [match for line in lines if (match := _CSV.search(line))]
-    events = [ProfileEvent(match[2], float(match[3]), int(match[1])) for match in matches]
+    """`LogCsv`. A line with a name that no operator has is an event where its number follows that of the last one."""
+    events: list[ProfileEvent] = []
+    begins = False
+    for line in lines:
+        before, _, ticks = line.rpartition(",")
+        if match := _CSV.search(line):
+            events.append(ProfileEvent(match[2], float(match[3]), int(match[1])))
+        elif _TICKS.fullmatch(ticks) and (match := _OWN.search(before)):
+            follows = 0 if begins else events[-1].number + 1 if events else -1
+            events += [ProfileEvent(match[2], float(ticks), follows)] if int(match[1]) == follows else []
+        begins = '"Event","Tag","Ticks"' in line
     return _of("TensorFlow Lite Micro, LogCsv", "ticks", events)
 
 
@@ -96,12 +103,12 @@ def _ticks_per_tag(lines: Sequence[str]) -> Profile | None:
         return None
     sums: list[ProfileEvent] = []
     for line in lines[begin + 1 :]:
-        match = _TAG.search(line)
-        if not match or "total number of ticks" in line:
+        if "total number of ticks" in line:
             break
-        sums.append(ProfileEvent(match[1], float(match[2])))
+        if match := _TAG.search(line):
+            sums.append(ProfileEvent(match[1], float(match[2])))
     total = sum(row.value for row in sums)
-    return Profile("TensorFlow Lite Micro, LogTicksPerTagCsv", "ticks", (), tuple(sums), total) if sums else None
+    return Profile("TensorFlow Lite Micro, LogTicksPerTagCsv", "ticks", (), tuple(sums), total, False) if sums else None
 
 
 def _counters(lines: Sequence[str]) -> Profile | None:
@@ -115,13 +122,11 @@ def _counters(lines: Sequence[str]) -> Profile | None:
     if column is None:
         return None
     events = []
-    for row in csv.reader(lines[begin + 1 :]):
-        fields = dict(zip(columns, row, strict=False))
+    for line in lines[begin + 1 :]:
+        fields = dict(zip(columns, next(csv.reader([line]), []), strict=False))
         try:
             event = ProfileEvent(fields["op"].strip(), float(fields[column]))
         except (KeyError, ValueError):
-            break
-        if not isfinite(event.value):
             break
         events.append(event)
     return _of("heliaPROFILER", counted[column], events)
@@ -135,24 +140,37 @@ def _inspector(lines: Sequence[str]) -> Profile | None:
     column = next((names.index(name) for name in ("avg", "p50") if name in names), 0)
     events = []
     for line in lines:
-        match = _NATIVE.search(line)
-        values = re.findall(r"[\d.]+(?:e[-+]\d+)?", match[2]) if match else []
-        if match and len(values) > column:
-            events.append(ProfileEvent(match[1], float(values[column])))
+        _, native, behind = line.partition("native_call_")
+        name, *cells = re.split(r"[\s|│]+", behind) if native else ("",)
+        values = list(takewhile(_NUMBER.fullmatch, cells))
+        if name and len(values) > column:
+            events.append(ProfileEvent(name, float(values[column])))
     return _of("ExecuTorch's Inspector", columns[0][1], events)
 
 
 def _st_table(lines: Sequence[str]) -> Profile | None:
     matches = [match for line in lines if (match := _ST.match(line))]
-    events = [ProfileEvent(match[3].strip(), float(match[4])) for match in matches]
+    events = [ProfileEvent(match[1], float(match[2])) for match in matches]
     return _of("ST Edge AI", "ms", events)
 
 
 def _laps(lines: Sequence[str]) -> Profile | None:
-    """The runner of EEMBC prints the time before and after."""
-    laps = [int(match[1]) for line in lines for match in _LAP.finditer(line)]
-    taken = [float(after - before) for before, after in zip(laps[::2], laps[1::2], strict=False) if after > before]
-    return Profile("EEMBC's runner", "us", total=sorted(taken)[len(taken) // 2]) if taken else None
+    """The runner of EEMBC prints the time before and after as many inferences as `m-infer-start-` says.
+
+    Source: mlcommons/tiny 1afd2c9, benchmark/api/internally_implemented.cpp, ee_infer.
+    """
+    inferences, laps = 0, list[int]()
+    taken: dict[bool, list[float]] = {True: [], False: []}
+    for match in (match for line in lines for match in _RUNNER.finditer(line)):
+        if match[1] == "infer-start":
+            inferences, laps = int(match[2]), []
+            continue
+        laps.append(int(match[2]))
+        if len(laps) == 2:
+            taken[inferences > 0] += [(laps[1] - laps[0]) / max(1, inferences)] if laps[1] > laps[0] else []
+            inferences, laps = 0, []
+    values = sorted(taken[True] or taken[False])
+    return Profile("EEMBC's runner", "us", (), (), values[len(values) // 2], bool(taken[True])) if values else None
 
 
 def _zephyr(lines: Sequence[str]) -> Profile | None:

@@ -26,7 +26,7 @@ def measured_fields(measured: MeasuredModel, path: str) -> dict[str, object]:
         "form": profile.form,
         "unit": profile.unit,
         "runs": measured.runs,
-        "total": profile.total / max(1, measured.runs),
+        "total": profile.total / measured.runs if measured.runs else None,
         "layers": [{"node": row.report.node, "measured": row.value, "factor": row.factor} for row in measured.layers],
         "remarks": [*measured.remarks],
     }
@@ -49,7 +49,7 @@ def measured_cells(measured: MeasuredModel, names: Mapping[str, str]) -> list[li
 def measured_words(measured: MeasuredModel) -> list[str]:
     """What stands under the rows: their meaning, the total where there are none, and what the numbers tell."""
     profile = measured.profile
-    total = [f"Total: {profile.total:,.6g} {profile.unit}."] if profile.total and not measured.layers else []
+    total = [f"Total: {profile.total:,.6g} {profile.unit}."] if measured.runs and not measured.layers else []
     return [*total, *([FACTOR] if measured.layers else []), *measured.remarks]
 
 

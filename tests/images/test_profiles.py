@@ -143,7 +143,7 @@ def test_what_a_console_writes_before_a_line_changes_nothing(prefix: str, end: s
         (csv_of(*THREE[:2]), "It has 2 events, and the model 3 operators: it is cut, or the log of another model."),
         (csv_of(*THREE, *THREE[:1]), "It has 4 events, and the model 3 operators: it is cut, or"),
         (csv_of(*THREE).replace("1,DEPTHWISE_CONV_2D,11\n", ""), "Event 0 is followed by event 2: lines are missing"),
-        (csv_of(*THREE[1:], first=1), "It has 2 events"),
+        (csv_of(*THREE[1:], first=1), "It begins with event 1: the start of the run is missing"),
         (csv_of(*THREE) + csv_of("CONV_2D", "SOFTMAX"), "Event 1 is SOFTMAX, and operator 1 is DEPTHWISE_CONV_2D"),
         (csv_of("ADD", "MUL", "SOFTMAX"), "It has ADD, and no name fits"),
         ("0 1 Softmax 1.2 60% 60% x\n1 2 Conv2D 0.8 20% 80% y\n2 3 Conv2D 0.8 20% 100% y\n", "Event 0 is Softmax"),
