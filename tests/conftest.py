@@ -11,12 +11,19 @@ from hypothesis import settings
 from onnxlint_cmsis.fixers.proof.onnx_runtime import NO_TELEMETRY
 from support.draws import AT_A_PUSH
 from support.goldens import Told
+from support.nightly import without_sibling
 
 os.environ.setdefault(NO_TELEMETRY, "1")
 settings.register_profile("any-machine", deadline=None)  # a slow or busy one must not fail a test
 settings.register_profile("same-draws", deadline=None, derandomize=True)  # a change fails for what it changed alone
 settings.register_profile("push", deadline=None, derandomize=True, max_examples=AT_A_PUSH)
 settings.load_profile("any-machine")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """No test is left out at a push unless another stands for it."""
+    if wrong := without_sibling(metafunc):
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {wrong}")
 
 
 @pytest.fixture(scope="session", autouse=True)
