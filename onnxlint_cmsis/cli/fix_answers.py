@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli import fix_promises
@@ -11,12 +10,13 @@ from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.analysis.memory_needs import DeviceFit
-    from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.rehearsal import Rehearsal
+    from onnxlint_cmsis.fixers.report import Fixed
 
 
 class Fit(NamedTuple):
@@ -28,31 +28,6 @@ class Fit(NamedTuple):
     """What it needs, for each target."""
     devices: tuple[DeviceFit, ...] = ()
     """The model against each device."""
-    rehearsal: Rehearsal | None = None
-    """What `--fix` makes of the model; None where nothing has to be known of it."""
-
-
-def _fit(model: ModelAnalysis, settings: Settings, *, adds: bool) -> Fit:
-    """The model against the RAM and flash that somebody named; `adds` tells whether `--fix` adds to it."""
-    if not any(room.ram or room.flash for room in model.settings.rooms):
-        return Fit()
-    from onnxlint_cmsis.analysis.fit import device_fits
-    from onnxlint_cmsis.analysis.memory_needs import fit_note
-    from onnxlint_cmsis.checks.run_checks import fit_findings, merged
-
-    fits, rehearsal = device_fits(model), None
-    if (adds or any(fit.fits is False for fit in fits)) and fix_promises.can_fix(model):
-        from onnxlint_cmsis.fixers.exact_way import with_exact_ways
-        from onnxlint_cmsis.fixers.rehearsal import rehearsed
-
-        rehearsal = rehearsed(model, fix_promises.fix_request(settings, model.path, model))
-        fits = with_exact_ways(model, fits, rehearsal.fixed)
-    findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
-    notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
-    if rehearsal and rehearsal.outgrown:
-        does = "leaves the model as it is: fixed" if rehearsal.unfixed else "adds no channels: with them"
-        notes.append(f"--fix {does} it would need {rehearsal.outgrown}.")
-    return Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), fits, rehearsal)
 
 
 class Answers(NamedTuple):
@@ -73,7 +48,7 @@ class Answers(NamedTuple):
 def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, prices: Prices | None) -> Answers:
     """Add what a fix would do to findings on layers, and search sizes where rules ask for it.
 
-    A fix adds no channels where the model would not fit with them.
+    What a fix would do is worked out in memory where findings say what it costs, and where RAM or flash is named.
     """
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
@@ -81,38 +56,63 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
     codes = tuple(check.rule.code for check in checks_of(RuleScope.CLASS))
     sizing = [code for code in codes if enabled(code, settings, model.path)]
     too_large = fix_promises.too_large_for_sizes(model, settings)
-    searched = bool(sizing and model.lowered.layers and not too_large)
+    searched, mends = bool(sizing and model.lowered.layers and not too_large), fix_promises.can_fix(model)
+    fits = _device_fits(model)
+    notes = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else ()
+    skipped = codes if too_large else ()
+    if not (searched or mends):
+        return Answers(layers, (), _fit(fits), skipped, notes)
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
 
-    def under(settings: Settings) -> tuple[list[Finding], fix_promises.SizeFindings]:
-        sized = fix_promises.size_findings(model, settings, prices) if searched else fix_promises.SizeFindings()
-        return _promised(layers, sized.repairs, model, settings, searched=not too_large), sized
+    start = Snapshot(model.path, model.data, fix_promises.fix_request(settings, model.path, model), prices, model)
+    promises = fix_promises.Promises(model, settings) if mends else None
 
-    promised, sized = under(settings)
-    fit = _fit(model, settings, adds=any(map(fix_promises.may_add, (*promised, *sized.findings))))
-    if fit.rehearsal and fit.rehearsal.unfixed:
-        promised, sized = layers, sized.unpromised
-    elif fit.rehearsal and fit.rehearsal.outgrown:
-        from onnxlint_cmsis.fixers.planning.policies import LEAST
+    def under(start: Snapshot) -> tuple[list[Finding], fix_promises.SizeFindings]:
+        sized = fix_promises.size_findings(start) if searched else fix_promises.SizeFindings()
+        return promises.promised(layers, sized.repairs) if promises else layers, sized
 
-        promised, sized = under(replace(settings, fix_policy=LEAST))
-    notes = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else sized.notes
-    return Answers(promised, sized.findings, fit, codes if too_large else (), notes)
-
-
-def _promised(
-    findings: list[Finding], sized: tuple[ClassFact, ...], model: ModelAnalysis, settings: Settings, *, searched: bool
-) -> list[Finding]:
-    """Findings on layers with what a fix would do; with its price where sizes are searched, which takes as long.
-
-    `sized` are the classes that the fix gives other channel counts to step around hazards.
-    """
-    if not fix_promises.can_fix(model):
-        return findings
-    from onnxlint_cmsis.checks.repair_prices import priced
-
-    marked = list(map(fix_promises.Promises(model, settings).marked, priced(findings, sized) if sized else findings))
-    if not (searched and any(map(fix_promises.repaired_by_fix, marked))):
-        return marked
+    promised, sized = under(start)
+    priced = not too_large and any(map(fix_promises.repaired_by_fix, promised))
+    grows = fits and any(map(fix_promises.may_add, (*promised, *sized.findings)))
+    if not (mends and (priced or grows or any(fit.fits is False for fit in fits))):
+        return Answers(promised, sized.findings, _fit(fits), skipped, (*notes, *sized.notes))
     from onnxlint_cmsis.cli.fix_prices import with_prices
+    from onnxlint_cmsis.fixers.exact_way import with_exact_ways
+    from onnxlint_cmsis.fixers.fix_model import rehearsed
 
-    return with_prices(zip(findings, marked, strict=True), model, settings)
+    fixed = rehearsed(start)
+    if fixed.unroomed:
+        promised, sized = under(start.without(fixed.unroomed))
+    if not (fixed.result.changed or settings.unsafe_fixes):
+        sized = sized.unpromised
+    promised = [*with_prices(zip(layers, promised, strict=True), fixed.result, unsafe=settings.unsafe_fixes)]
+    fit = _fit(with_exact_ways(model, fits, fixed), fixed)
+    return Answers(promised, sized.findings, fit, skipped, (*notes, *sized.notes))
+
+
+def _device_fits(model: ModelAnalysis) -> tuple[DeviceFit, ...]:
+    """The model against the RAM and flash that somebody named."""
+    if not any(room.ram or room.flash for room in model.settings.rooms):
+        return ()
+    from onnxlint_cmsis.analysis.fit import device_fits
+
+    return device_fits(model)
+
+
+def _fit(fits: Sequence[DeviceFit], fixed: Fixed | None = None) -> Fit:
+    """What does not fit, and the bytes that it takes; `fixed` is what a fix makes of the model."""
+    if not fits:
+        return Fit()
+    from onnxlint_cmsis.analysis.memory_needs import fit_note
+    from onnxlint_cmsis.checks.run_checks import fit_findings, merged
+
+    findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
+    notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
+    if fixed and fixed.outgrown:
+        from onnxlint_cmsis.output.plain import counted
+
+        stays = (
+            f"{counted(len(fixed.unroomed), 'channel count')} as it is: with more channels" if fixed.unroomed else ""
+        )
+        notes.append(f"--fix leaves {stays or 'the model as it is: fixed'} it would need {fixed.outgrown}.")
+    return Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), tuple(fits))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.checks.class_facts import ClassFact
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
-    from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.planning.repairable import Answers
     from onnxlint_cmsis.fixers.request import FixRequest
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
 
 
 def fix_options(settings: Settings) -> FixOptions:
@@ -88,23 +88,16 @@ def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
     return ""
 
 
-def size_findings(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> SizeFindings:
+def size_findings(start: Snapshot) -> SizeFindings:
     """Findings of the rules on sizes, which search sizes and read weights."""
-    from onnxlint_cmsis.cmsis_nn.library import predicted
-    from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
-    from onnxlint_cmsis.fixers.planning.prices import Prices
-    from onnxlint_cmsis.fixers.planning.size_facts import class_findings, repair_prices
-    from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
-    from onnxlint_cmsis.fixers.planning.unchangeable import refused
+    from onnxlint_cmsis.checks.class_facts import unpromised
+    from onnxlint_cmsis.fixers.planning.size_facts import class_findings, class_repairs
 
-    consent = Consent(settings, model.path)
-    prices = prices or Prices(settings.targets, predicted, model.route, model.settings.runtime.library)
-    kept = refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
-    plan = agreed_plan(model, prices, fix_options(settings), PlanLimits(kept, consent.fixable, consent.accepted))
-    findings = (*class_findings(plan), *plan.accepted)
+    plan = start.plan
+    findings = (*class_findings(plan), *map(unpromised, plan.accepted))
     notes = tuple(f"{text[0].upper()}{text[1:]}." for text in plan.ended)
-    sized = SizeFindings(findings, repair_prices(plan), notes)
-    return sized if can_fix(model) else sized.unpromised
+    sized = SizeFindings(findings, class_repairs(plan), notes)
+    return sized if can_fix(start.analysis) else sized.unpromised
 
 
 def can_fix(model: ModelAnalysis) -> bool:
@@ -143,8 +136,16 @@ class Promises:
     def __init__(self, model: ModelAnalysis, settings: Settings) -> None:
         self._model, self._settings = model, settings
 
-    def marked(self, finding: Finding) -> Finding:
-        """The finding, marked as fixable if a repair fits it and the settings allow the repair."""
+    def promised(self, findings: list[Finding], sized: tuple[ClassFact, ...]) -> list[Finding]:
+        """Findings on layers, marked as fixable if a repair fits them and the settings allow the repair.
+
+        `sized` are the classes that the fix gives other channel counts to step around hazards.
+        """
+        from onnxlint_cmsis.checks.class_repairs import priced
+
+        return list(map(self._marked, priced(findings, sized) if sized else findings))
+
+    def _marked(self, finding: Finding) -> Finding:
         from onnxlint_cmsis.checks.fix_actions import PLAN, RESCALE, RETYPE, REWRITE
         from onnxlint_cmsis.checks.rule_registry import rule
 

@@ -87,13 +87,13 @@ def _with_proof(fix: Attempt, prover: Prover) -> Attempt:
     start, base, end = fix.start, fix.base, fix.end
     if fix.trouble or end is start:
         return fix
+    if not start.request.compared:
+        worse = worse_clause(start, end, fix.first, replaced(fix.rewrites))
+        return fix._replace(trouble=worse, failed=bool(worse))
     within = {group.id: branches_of(base.graph, group) for group, _ in resized_classes(base, end)}
     branches = frozenset().union(*within.values())
     same = element_map(start.graph, end.steps())
     known = certificate_of(start.analysis, end.analysis)
-    if not start.request.compared:
-        worse = worse_clause(start, end, fix.first, replaced(fix.rewrites)) if known else NOT_KNOWN_EQUAL
-        return fix._replace(certificate=known, trouble=worse, failed=bool(worse))
     inputs = BESIDE if known and not branches else range(INPUTS)
     proof, spot = prover.prove(end.data, inputs=inputs, same=same, branches=branches)
     if proof.equal:

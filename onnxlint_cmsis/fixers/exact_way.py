@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
-from onnxlint_cmsis.fixers.memory.tiled_model import more_methods
+from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS, more_methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
 
 
 def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixed) -> tuple[DeviceFit, ...]:
-    """Comparisons of a model with devices, each with what the fixed model takes where that is less."""
+    """Comparisons of a model with devices, each with what the fixed model takes where that is less.
+
+    That is said of a model alone that is known to be equal for every input.
+    """
     if fixed.end is None or (fixed.model is None and fixed.least is None):
+        return tuple(fits)
+    if fixed.result.changed and certificate_of(model, fixed.end.analysis, ROW_NUMBERS) is None:
         return tuple(fits)
     reached = {fit.flash.target: fit for fit in device_fits(fixed.end.analysis)}
     registers = tuple(more_methods(model, fixed.end.analysis))

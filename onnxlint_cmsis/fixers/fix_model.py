@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
-from onnxlint_cmsis.fixers.memory.written_plan import NO_ARENA, with_memory_plan
-from onnxlint_cmsis.fixers.planning.policies import LEAST
+from onnxlint_cmsis.fixers.memory.written_plan import with_memory_plan
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
 from onnxlint_cmsis.fixers.report import Fixed, changed_result, unchanged
@@ -17,8 +16,9 @@ from onnxlint_cmsis.fixers.rescaling import rescaled
 from onnxlint_cmsis.fixers.retyping import retyped
 from onnxlint_cmsis.fixers.search import best
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from onnxlint_cmsis.fixers.within_room import outgrown
+from onnxlint_cmsis.fixers.within_room import within_room
 from onnxlint_cmsis.ground.errors import NotAppliedError, UnreadableError
+from onnxlint_cmsis.model.model_error import ModelError
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.proof_results import Proof
@@ -33,33 +33,27 @@ def fix_model(path: str, data: bytes, request: FixRequest, prices: Prices | None
     `path` is where the bytes come from, whose folder holds external data. `prices` of the request's targets are cached,
     so that a similar model is fixed faster.
     """
-    start = Snapshot(path, data, request, prices)
+    return _fix(Snapshot(path, data, request, prices))
+
+
+def rehearsed(start: Snapshot) -> Fixed:
+    """Work out what `fix_model` makes of a model that was read, with outputs that are taken as equal."""
+    try:
+        return _fix(start.rehearsing())
+    except ModelError as error:
+        return Fixed(FixResult(start.request.options.policy, False, False, str(error), failed=True), None)
+
+
+def _fix(start: Snapshot) -> Fixed:
+    policy = start.request.options.policy
     try:
         check_model(start.graph)
-        start.editor.check_readable(data, path)
-        fixed = with_memory_plan(start, _fixed(start))
-        grown = fixed.end and outgrown(start.analysis, fixed.end.analysis)
-        return _without_more_channels(start, grown) if grown else fixed
+        start.editor.check_readable(start.data, start.path)
+        return within_room(start, lambda start: with_memory_plan(start, _fixed(start)))
     except UnreadableError as reason:
-        return Fixed(FixResult(request.options.policy, False, False, str(reason), failed=True), None)
+        return Fixed(FixResult(policy, False, False, str(reason), failed=True), None)
     except NotAppliedError as reason:
-        return Fixed(FixResult(request.options.policy, False, False, f"it cannot be changed: {reason}", False), None)
-
-
-def _without_more_channels(start: Snapshot, grown: str) -> Fixed:
-    """The model fixed as `smaller` does it, which adds no channels; as it is where it fitted and would not.
-
-    `grown` is what it needs with them. Raises NotAppliedError.
-    """
-    options = start.request.options._replace(policy=LEAST)
-    smaller = Snapshot(start.path, start.data, start.request._replace(options=options), start.prices)
-    fixed = with_memory_plan(smaller, _fixed(smaller))
-    if fixed.end and (grown_too := outgrown(start.analysis, fixed.end.analysis, fitted=True)):
-        reason = f"fixed it would need {grown_too}"
-        return Fixed(FixResult(start.request.options.policy, False, False, reason, failed=False), None, outgrown=grown)
-    own = [note for note in fixed.result.notes if note != NO_ARENA]  # nobody asked for `smaller`
-    notes = (*own, f"no channels were added: with them it would need {grown}")
-    return fixed._replace(result=fixed.result._replace(notes=notes), outgrown=grown)
+        return Fixed(FixResult(policy, False, False, f"it cannot be changed: {reason}", failed=False), None)
 
 
 def _fixed(start: Snapshot) -> Fixed:
@@ -87,7 +81,8 @@ def _fixed(start: Snapshot) -> Fixed:
     exact_alone, end = not before, fix.end
     fix = until_settled(fix._replace(start=start), partial(_with_types, start=start))
     if not (exact_alone and fix.end is end):
-        fix = fix._replace(certificate=None if scaled.layers else certificate_of(start.analysis, fix.end.analysis))
+        known = not scaled.layers and start.request.compared
+        fix = fix._replace(certificate=certificate_of(start.analysis, fix.end.analysis) if known else None)
     if fix.proof is not None:
         fix = fix._replace(proof=fix.proof._replace(every_input=fix.certificate is not None))
     return Fixed(changed_result(fix, left)._replace(changes=scaled.changes), fix.end.data, fix.end)
@@ -101,7 +96,7 @@ def _with_types(fix: Attempt, start: Snapshot) -> Attempt:
     room = typed.state.room(start)
     options = start.request.options._replace(budget=None if room is None else max(0, room))
     request = start.request._replace(options=options)
-    again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices))
+    again, _ = best(Snapshot(start.path, typed.state.data, request, start.prices).without(start.left_alone))
     done = not again.trouble and again.end is not again.start
     return fix._replace(
         end=again.end if done else typed.state,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.fix_results import FixResult, Locked, Numbers, Rewrite, SkippedClass, SkippedRewrite
 from onnxlint_cmsis.fixers import differences
 from onnxlint_cmsis.fixers.planning.locked import locked_gains
-from onnxlint_cmsis.fixers.steps import Rewritten
+from onnxlint_cmsis.fixers.steps import Rewritten, Step
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ class Fixed(NamedTuple):
     least: LeastArena | None = None
     """The least arena that was found; None where none was looked for, or none is known."""
     outgrown: str = ""
-    """What it would need with more channels, as a clause; empty where that is there, or no channels are added."""
+    """What it would need with all steps, as a clause; empty where there is room for that."""
+    unroomed: Mapping[Step, str] = {}
+    """Classes that do not grow for that reason; none where the whole model stays for it, or there is room."""
 
 
 def changed_result(fix: Attempt, left: tuple[SkippedClass, ...]) -> FixResult:

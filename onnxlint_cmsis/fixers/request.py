@@ -22,4 +22,4 @@ class FixRequest(NamedTuple):
     accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""
     compared: bool = True
-    """Whether a runtime runs the model before and after; where not, a certificate alone proves a fix."""
+    """Whether a runtime runs the model before and after; where not, outputs are taken as equal."""

@@ -37,4 +37,4 @@ def retyped(start: Snapshot) -> Progress:
 
 def restarted(start: Snapshot, data: bytes) -> Snapshot:
     """A model that replaces the first one: nothing is compared with what was before it."""
-    return Snapshot(start.path, data, start.request, start.prices)
+    return Snapshot(start.path, data, start.request, start.prices).without(start.left_alone)

@@ -93,15 +93,24 @@ class Snapshot:
         return tuple(needed(self.analysis))
 
     def without(self, left_alone: Mapping[Step, str]) -> Snapshot:
-        """The same model, on which some steps are not taken."""
-        same = Snapshot(self.path, self.data, self.request, self.prices, self.analysis)
+        """The same model, on which some more steps are not taken."""
+        return self._same(self.request, {**self.left_alone, **left_alone})
+
+    def rehearsing(self) -> Snapshot:
+        """The same model, whose outputs are taken as equal whatever is done."""
+        return self._same(self.request._replace(compared=False), self.left_alone)
+
+    def _same(self, request: FixRequest, left_alone: Mapping[Step, str]) -> Snapshot:
+        same = Snapshot(self.path, self.data, request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
+        if same.left_alone == self.left_alone:
+            same._plans = self._plans
         return same
 
     def held_against_run(self) -> Snapshot:
         """The same model, with constants that a run shows to be wrong left alone."""
-        same = self.without(self.left_alone)
-        same.held, same._plans = True, self._plans
+        same = self.without({})
+        same.held = True
         return same
 
     @cached_property

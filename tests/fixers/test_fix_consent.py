@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,6 +12,7 @@ import pytest
 from support.dims_graphs import Builder
 from support.fix_command import changes, run, text
 from support.fixable_models import dead, gaining, hazardous, nothing, row
+from support.linter import fixed, linted
 
 M55 = ("--target", "cortex-m55")
 
@@ -185,3 +187,11 @@ def test_a_suppressed_hazard_is_not_repaired(folder):
     node.metadata_props.add(key="onnxlint-cmsis:ignore", value="CNN303 checked on the board")
     onnx.save(model, folder / "wrong.onnx")
     assert changes(folder, "wrong.onnx", *M55, "--select", "CNN3") == []
+
+
+@pytest.mark.parametrize("settings", [{"unfixable": ["CNN201"]}, {"fixable": ["CNN301"]}])
+def test_linting_promises_no_sizes_that_a_fix_may_not_give(settings: dict[str, Any]) -> None:
+    (told,) = (row for row in linted(gaining(), targets=["cortex-m4"], **settings).findings if row.code == "CNN201")
+    assert not told.properties.get("fixable")
+    assert "--fix" not in told.remedy
+    assert not fixed(gaining(), targets=["cortex-m4"], **settings).result.changed

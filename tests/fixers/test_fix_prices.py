@@ -14,8 +14,10 @@ from onnxlint_cmsis.analysis.fix_results import ModelPrice, PriceChange
 from onnxlint_cmsis.analysis.price_text import whole_price, whole_prices
 from onnxlint_cmsis.cli.fix_promises import repaired_by_fix
 from onnxlint_cmsis.ground.findings import PRICE
+from support.expanding_nets import Net
 from support.linter import fixed, layered, linted
 from support.paths import SHARED
+from support.tflite_writer import write
 from support.third_party_models import needs_models
 
 TARGETS = ["cortex-m4", "cortex-m55"]
@@ -145,3 +147,22 @@ def test_what_is_no_path_is_told_in_a_sentence() -> None:
         with pytest.raises(TypeError) as error:
             fix(given)  # type: ignore[arg-type]
         assert str(error.value) == f"a model file is a path; given is {given!r}"
+
+
+def strided_row() -> bytes:
+    """A `.tflite` file whose 1x5 layer of stride 2 computes wrong values on Cortex-M55 with four channels."""
+    net = Net(0)
+    before = net.convolution(net.activation([1, 1, 256, 3]), 4)
+    inputs = [before, *net.weights(before, [8, 1, 5, 4], 0)]
+    options = {"padding": "SAME", "stride_w": 2, "stride_h": 1, "dilation_w_factor": 1, "dilation_h_factor": 1}
+    row = net.operator("CONV_2D", inputs, net.activation([1, 1, 128, 8]), ("Conv2DOptions", options))
+    return write(net.model(net.convolution(row, 5)))
+
+
+@pytest.mark.parametrize("room", [{}, {"ram": 1 << 20}, {"ram": 100}])
+def test_the_price_of_a_file_has_the_memory_plan_that_is_written_with_the_repair(room: dict[str, int]) -> None:
+    settings: dict[str, Any] = {"targets": ["cortex-m55"], **room}
+    report = fixed(strided_row(), "m.tflite", **settings).result
+    told = [row for row in linted(strided_row(), "m.tflite", **settings).told if repaired_by_fix(row)]
+    assert report.changed
+    assert [row.properties.get(PRICE) for row in told] == [whole_prices(report.prices)]

@@ -17,6 +17,17 @@ def gaining():
     return build.model(build.conv(value, 15, 2, name="conv1")).SerializeToString()
 
 
+def gaining_twice():
+    """Two depthwise layers of multiplier 3; the second has more channels, and more to gain."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 4, 8, 8), 4, 5, name="conv0")
+    for name, width in (("small", 5), ("large", 9)):
+        weights = build.weights(3 * width, 1, 3, 3)
+        value = build.op("Conv", value, weights, name=name, kernel_shape=[3, 3], group=width, pads=[1, 1, 1, 1])
+        value = build.conv(value, 3 * width, 9 if width == 5 else 2, name=f"behind_{name}")
+    return build.model(value).SerializeToString()
+
+
 def dead():
     """Eight of twenty channels have no weights and no bias."""
     build = Builder()

@@ -113,8 +113,6 @@ POLICIES: dict[str, Policy] = {
     )
 }
 """Policies by name."""
-LEAST = "smaller"
-"""The policy that adds no channels."""
 
 
 def plans_memory(policy: str, rooms: Sequence[MemoryRoom]) -> bool:

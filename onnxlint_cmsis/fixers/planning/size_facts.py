@@ -24,7 +24,7 @@ from onnxlint_cmsis.model.node_location import node_location
 def class_findings(plan: ModelPlan) -> Iterator[Finding]:
     """One finding for each class that would change, and one for each LOCKED class with dead channels.
 
-    Classes that grow to step around a hazard are left to the findings on that (see `repair_prices`).
+    Classes that grow to step around a hazard are left to the findings on that (see `class_repairs`).
     """
     for group in plan.view.dimensions.classes:
         if group.id in plan.decision.sizes:
@@ -35,7 +35,7 @@ def class_findings(plan: ModelPlan) -> Iterator[Finding]:
             yield from _findings(_fact(plan, group, group.size))
 
 
-def repair_prices(plan: ModelPlan) -> tuple[ClassFact, ...]:
+def class_repairs(plan: ModelPlan) -> tuple[ClassFact, ...]:
     """The classes that grow to step around a hazard."""
     groups = (group for group in plan.view.dimensions.classes if group.id in plan.decision.sizes)
     return tuple(fact for group in groups if (fact := _change(plan, group)).grows and fact.repaired)
