@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli import fix_promises
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.settings import Settings
     from onnxlint_cmsis.fixers.planning.prices import Prices
     from onnxlint_cmsis.fixers.report import Fixed
+    from onnxlint_cmsis.fixers.snapshot import Snapshot
+    from onnxlint_cmsis.fixers.steps import Reasons
 
 
 class Fit(NamedTuple):
@@ -60,18 +63,22 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
     fits = _device_fits(model)
     notes = (f"{' and '.join(sizing)} did not run: {too_large}.",) if sizing and too_large else ()
     skipped = codes if too_large else ()
-    if not (searched or mends):
-        return Answers(layers, (), _fit(fits), skipped, notes)
-    from onnxlint_cmsis.fixers.snapshot import Snapshot
-
-    start = Snapshot(model.path, model.data, fix_promises.fix_request(settings, model.path, model), prices, model)
     promises = fix_promises.Promises(model, settings) if mends else None
 
-    def under(start: Snapshot) -> tuple[list[Finding], fix_promises.SizeFindings]:
-        sized = fix_promises.size_findings(start) if searched else fix_promises.SizeFindings()
+    @cache
+    def start() -> Snapshot:
+        from onnxlint_cmsis.fixers.snapshot import Snapshot
+
+        request = fix_promises.fix_request(settings, model.path, model)
+        return Snapshot(model.path, model.data, request, prices, model)
+
+    def under(left_alone: Reasons) -> tuple[list[Finding], fix_promises.SizeFindings]:
+        """Findings on layers and on sizes, where a fix leaves some classes as they are."""
+        without = fix_promises.SizeFindings()
+        sized = fix_promises.size_findings(start().without(left_alone)) if searched else without
         return promises.promised(layers, sized.repairs) if promises else layers, sized
 
-    promised, sized = under(start)
+    promised, sized = under({})
     priced = not too_large and any(map(fix_promises.repaired_by_fix, promised))
     grows = fits and any(map(fix_promises.may_add, (*promised, *sized.findings)))
     if not (mends and (priced or grows or any(fit.fits is False for fit in fits))):
@@ -80,9 +87,9 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
     from onnxlint_cmsis.fixers.exact_way import with_exact_ways
     from onnxlint_cmsis.fixers.fix_model import rehearsed
 
-    fixed = rehearsed(start)
+    fixed = rehearsed(start())
     if fixed.unroomed:
-        promised, sized = under(start.without(fixed.unroomed))
+        promised, sized = under({**fixed.unroomed})
     if not (fixed.result.changed or settings.unsafe_fixes):
         sized = sized.unpromised
     promised = [*with_prices(zip(layers, promised, strict=True), fixed.result, unsafe=settings.unsafe_fixes)]

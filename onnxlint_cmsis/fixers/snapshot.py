@@ -16,7 +16,6 @@ from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.fixers.planning.repairable import RepairSite, needed
 from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
-from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes, editor_of, repaired_model
 from onnxlint_cmsis.fixers.steps import Resized, Step
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
     from onnxlint_cmsis.fixers.proof.proven import ProvenModel
+    from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes
     from onnxlint_cmsis.fixers.request import FixRequest
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
@@ -70,6 +70,8 @@ class Snapshot:
     @property
     def editor(self) -> Editor:
         """What rewrites it. Raises NotAppliedError where nothing rewrites files of its format."""
+        from onnxlint_cmsis.fixers.repairs.editor import editor_of
+
         return editor_of(self.analysis.format)
 
     @property
@@ -182,6 +184,8 @@ class Snapshot:
 
     def repaired(self, sites: Sequence[RepairSite], records: tuple[LoweredLayer, ...] = ()) -> RepairedBytes:
         """The model with layers repaired; `records` are those of repairs that look at other layers."""
+        from onnxlint_cmsis.fixers.repairs.editor import repaired_model
+
         editor = self.editor
         begin = partial(editor.edit, self.data, self.graph, self.clean, records, self.analysis.read)
         return repaired_model(begin, editor.repairs, sites)

@@ -14,7 +14,7 @@ M4: dict[str, Any] = {"targets": ["cortex-m4"]}
 M55: dict[str, Any] = {"targets": ["cortex-m55"]}
 
 
-def fits(model: bytes, settings: dict[str, Any] = M4, **room: int) -> bool:
+def fits(model: bytes, settings: dict[str, Any] = M4, /, **room: int) -> bool:
     codes = {finding.code for finding in linted(model, **settings, **room).findings}
     return not codes & {"CNN601", "CNN602"}
 
