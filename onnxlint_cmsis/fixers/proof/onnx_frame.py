@@ -11,7 +11,7 @@ from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
-    from onnx import ModelProto
+    from onnx import ModelProto, ValueInfoProto
 
 
 def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto, ModelProto]]) -> str | None:
@@ -19,24 +19,38 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
     rejected = checker_problem(new)
     if rejected is not None and checker_problem(old) is None:
         return rejected.message
-    inferred = _inferred(old), _inferred(new)
-    if isinstance(inferred[1], str) and not isinstance(inferred[0], str):
-        return f"shape inference: {inferred[1]}"
+    was, now = _inferred(old), _inferred(new)
+    if isinstance(now, str) and not isinstance(was, str):
+        return f"shape inference: {now}"
     before, after = (_frame(model) for model in parsed())
     if before != after:
         return "inputs, outputs, operator sets or other properties of the model differ"
-    if not any(isinstance(outputs, str) for outputs in inferred) and inferred[0] != inferred[1]:
-        return "shape inference finds other outputs"
-    return None
+    if isinstance(was, str) or isinstance(now, str):
+        return None
+    others = (output.name for output, new_output in zip(was, now, strict=True) if not _keeps(output, new_output))
+    return next((f"shape inference finds another type or other sizes of output '{name}'" for name in others), None)
 
 
-def _inferred(model: bytes) -> list[bytes] | str:
+def _keeps(output: ValueInfoProto, new_output: ValueInfoProto) -> bool:
+    """Tell whether all that was known of an output is known still; a size that was open may be known now."""
+    known = type(new_output)()
+    known.CopyFrom(new_output)
+    if output.type.HasField("tensor_type") and known.type.HasField("tensor_type"):
+        if not output.type.tensor_type.HasField("shape"):
+            known.type.tensor_type.ClearField("shape")
+        for size, new_size in zip(output.type.tensor_type.shape.dim, known.type.tensor_type.shape.dim, strict=False):
+            if not size.HasField("dim_value"):
+                new_size.CopyFrom(size)
+    return bool(output == known)
+
+
+def _inferred(model: bytes) -> list[ValueInfoProto] | str:
     """Inferred outputs, or the error of shape inference."""
     try:
         inferred = infer_shapes(model, strict=True)
     except OnnxLibraryError as error:
         return first_line(error)
-    return [value.SerializeToString(deterministic=True) for value in inferred.graph.output]
+    return [*inferred.graph.output]
 
 
 def _frame(model: ModelProto) -> bytes:

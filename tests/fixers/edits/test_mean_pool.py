@@ -136,3 +136,22 @@ def test_each_node_is_looked_at_once_however_many_findings_there_are(monkeypatch
     assert len(findings) == 40
     assert set(asked) == {finding.location.node for finding in findings}
     assert len(asked) <= 4 * 40
+
+
+def test_a_size_that_shape_inference_left_open_may_be_known_after_the_fix() -> None:
+    """Its inference does not follow amounts of padding that are computed; the pool and its Reshape tell all sizes."""
+    source = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 4, 6] x) => (float[N, 4] y) <int64[6] pads = {0, 0, 2, 0, 0, 0}> {
+    amounts = Cast<to = 7>(pads)
+    a = Pad(x, amounts)
+    y = ReduceMean<axes = [2], keepdims = 0>(a)
+}
+"""
+    before = text(source)
+    result, data = fixed(before, **CPUS)
+    assert linted(before, **CPUS).fixable == 1
+    assert data is not None, result.reason
+    sizes = onnx.ModelProto.FromString(data).graph.output[0].type.tensor_type.shape.dim
+    assert [size.dim_param or size.dim_value for size in sizes] == ["N", 4]
+    assert operators(data)[-2:] == ["AveragePool", "Reshape"]
