@@ -12,7 +12,7 @@ import pytest
 from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
 from onnxlint_cmsis.fixers.memory.drafts import drafted
-from onnxlint_cmsis.fixers.memory.row_segments import row_segments
+from onnxlint_cmsis.fixers.memory.row_segments import not_in_bands, row_segments
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.read import read_tflite
@@ -176,6 +176,80 @@ def every_way(data: bytes, counts: tuple[int, ...]) -> int:
 @pytest.mark.parametrize(("seed", "kind"), [(1, "INT8"), (7, "INT8"), (1, "INT16"), (7, "INT16")])
 def test_every_segment_of_random_nets_computes_the_same(seed: int, kind: str) -> None:
     assert every_way(net(seed, kind), (2, 3))
+
+
+SHAPES_BESIDE = ([], [8], [1, 1, 1, 8], [1, 49, 24, 8], [49, 24, 8], [1, 49, 1, 1])
+"""Sizes of a constant beside a map of 49 rows, 24 columns and 8 channels."""
+
+
+def beside_in_the_middle(op: str, shape: list[int], kind: str, *, swapped: bool = False) -> Net:
+    """Two convolutions with a constant beside the map between them."""
+    mobile = Net(3, kind)
+    wide = mobile.convolution(mobile.activation([1, 49, 24, 3]), 8, 3)
+    changed = mobile.beside(op, wide, shape, swapped=swapped)
+    mobile.convolution(mobile.convolution(changed, 3, 3, 2), 3, 3)
+    return mobile
+
+
+@WHEEL
+@pytest.mark.parametrize("kind", ["INT8", "INT16"])
+@pytest.mark.parametrize("shape", SHAPES_BESIDE)
+def test_a_constant_beside_a_map_is_read_at_its_rows(shape: list[int], kind: str) -> None:
+    mobile = beside_in_the_middle("ADD", shape, kind)
+    data = write(mobile.model(len(mobile.tensors) - 1))
+    check(data, *{"INT8": (0.68, "GATHER"), "INT16": (0.6, "SLICE")}[kind])
+
+
+@WHEEL
+@pytest.mark.parametrize("op", ["MUL", "SUB", "MAXIMUM"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_constant_of_any_operator_on_either_side(op: str, *, swapped: bool) -> None:
+    mobile = beside_in_the_middle(op, [1, 49, 24, 8], "INT8", swapped=swapped)
+    data = write(mobile.model(len(mobile.tensors) - 1))
+    check(data, 0.7)
+    assert every_way(data, (3,)) == 6
+
+
+@WHEEL
+def test_a_map_of_one_row_is_read_whole_in_each_band() -> None:
+    mobile = Net(3)
+    data = mobile.activation([1, 49, 24, 3])
+    options = {"padding": "VALID", "stride_w": 1, "stride_h": 1, "filter_width": 24, "filter_height": 49}
+    pooled = mobile.scaled_as(data, [1, 1, 1, 3])
+    gates = mobile.convolution(mobile.operator("AVERAGE_POOL_2D", [data], pooled, ("Pool2DOptions", options)), 8)
+    wide = mobile.convolution(data, 8, 3)
+    gated = mobile.operator("MUL", [wide, gates], mobile.activation([1, 49, 24, 8]), ("MulOptions", {}))
+    model = write(mobile.model(mobile.convolution(gated, 3, 3, 2)))
+    check(model, 0.75)
+    assert every_way(model, (3,))
+
+
+@WHEEL
+@pytest.mark.parametrize("axis", [2, 3, -1])
+def test_columns_and_channels_are_joined_in_bands(axis: int) -> None:
+    mobile = Net(3)
+    data = mobile.activation([1, 49, 24, 3])
+    left, right = (mobile.convolution(data, 4, kernel) for kernel in (3, 1))
+    mobile.tensors[right]["quantization"] = mobile.tensors[left]["quantization"]
+    joined = mobile.scaled_as(left, [1, 49, 48, 4] if axis == 2 else [1, 49, 24, 8])
+    mobile.operator("CONCATENATION", [left, right], joined, ("ConcatenationOptions", {"axis": axis}))
+    model = write(mobile.model(mobile.convolution(joined, 3, 3, 2)))
+    check(model, 0.75)
+    assert every_way(model, (3,))
+
+
+@pytest.mark.parametrize("kind", ["INT4", "scales"])
+def test_a_constant_that_is_not_cut_is_named(kind: str) -> None:
+    mobile = beside_in_the_middle("ADD", [1, 49, 24, 8], "INT8")
+    beside = next(row for row in mobile.operators if CODES[row["opcode_index"]] == "ADD")["inputs"][1]
+    if kind == "INT4":
+        mobile.tensors[beside]["type"] = kind
+        mobile.buffers[mobile.tensors[beside]["buffer"]]["data"] = [0] * (49 * 24 * 4)
+    else:
+        mobile.tensors[beside]["quantization"] = {"scale": [0.1] * 8, "zero_point": [0] * 8, "quantized_dimension": 3}
+    model = read_tflite("m.tflite", write(mobile.model(len(mobile.tensors) - 1)))
+    reason = "it reads a constant with rows that is stored in a form that is not cut"
+    assert not_in_bands(model, model.subgraphs[0].operators[1]) == reason
 
 
 @SHARED_MODELS

@@ -13,6 +13,7 @@ from support.tflite_writer import operator_code, write
 CODES = (
     "CONV_2D", "DEPTHWISE_CONV_2D", "PAD", "AVERAGE_POOL_2D", "MAX_POOL_2D", "ADD", "QUANTIZE", "RELU", "MEAN",
     "GATHER", "SLICE", "CONCATENATION", "PADV2",
+    "MUL", "SUB", "MAXIMUM",
 )  # fmt: skip
 VERSIONS = {
     "CONV_2D": 3,
@@ -26,6 +27,15 @@ VERSIONS = {
     "SLICE": 2,
     "CONCATENATION": 2,
     "PADV2": 2,
+    "MUL": 2,
+    "SUB": 2,
+    "MAXIMUM": 2,
+}
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ADD": ("AddOptions", {}),
+    "MUL": ("MulOptions", {}),
+    "SUB": ("SubOptions", {}),
+    "MAXIMUM": ("MaximumMinimumOptions", {}),
 }
 BIAS = {"INT8": ("INT32", "<i4"), "INT16": ("INT64", "<i8"), "FLOAT32": ("FLOAT32", "<f4")}
 
@@ -48,6 +58,12 @@ class Net:
             new["quantization"] = {"scale": [self.rng.choice([0.05, 0.1, 0.07])], "zero_point": [zero]}
         self.tensors.append(new)
         return len(self.tensors) - 1
+
+    def scaled_as(self, other: int, shape: list[int]) -> int:
+        """An activation with the scale and the zero-point of another tensor."""
+        new = self.activation(shape)
+        self.tensors[new]["quantization"] = self.tensors[other]["quantization"]
+        return new
 
     def constant(self, values: Any, kind: str, scales: Any = None, axis: int = 0) -> int:
         new = tensor(f"t{len(self.tensors)}", [*values.shape], len(self.buffers), type=kind)
@@ -129,6 +145,15 @@ class Net:
         options = {"padding": "VALID", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
         op = self.rng.choice(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
         return self.operator(op, [source], output, ("Pool2DOptions", options))
+
+    def beside(self, op: str, source: int, shape: list[int], *, swapped: bool = False) -> int:
+        """ADD, MUL, SUB or MAXIMUM of a map and a constant of these sizes."""
+        values = self.values.integers(-90, 91, shape).astype({"INT8": "i1", "INT16": "<i2"}[self.kind])
+        other = self.constant(values, self.kind, [])
+        self.tensors[other]["quantization"] = self.tensors[source]["quantization"]
+        output = self.activation(self.shape(source)) if op != "MAXIMUM" else self.scaled_as(source, self.shape(source))
+        inputs = [other, source] if swapped else [source, other]
+        return self.operator(op, inputs, output, OPTIONS.get(op))
 
     def block(self, source: int) -> int:
         """Expand, filter each channel, project, and add what came in where sizes allow it."""

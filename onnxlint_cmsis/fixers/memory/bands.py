@@ -7,12 +7,18 @@ a PAD with the zero-point in front of a layer without padding, as a band inside 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from onnxlint_cmsis.fixers.edits.tflite_constants import stored_elements
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION
-from onnxlint_cmsis.fixers.memory.row_windows import POOLS, Rows, RowWindow, pad_amounts, row_window
+from onnxlint_cmsis.fixers.memory.row_windows import CONVOLUTIONS, POOLS, Rows, constant_rows, pad_amounts, row_window
 from onnxlint_cmsis.fixers.memory.segments import Segment
 from onnxlint_cmsis.formats.flatbuffer import Value
+from onnxlint_cmsis.formats.onnx import element_codes
+from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.formats.tflite.new_operators import NewOperator
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
@@ -59,6 +65,8 @@ class Bands(NamedTuple):
     """New tensors, numbered from the first that the file does not have yet."""
     sizes: dict[int, tuple[int, ...]]
     """New sizes of tensors of the file."""
+    values: dict[int, bytes]
+    """New values of constants of the file."""
 
 
 def in_bands(model: TfliteModel, segment: Segment, ends: tuple[int, ...], next_tensor: int) -> Bands:
@@ -72,10 +80,13 @@ class _Banded:
     def __init__(self, model: TfliteModel, segment: Segment, next_tensor: int) -> None:
         self._model, self._main = model, model.subgraphs[0]
         self._layers, self._next = segment.operators, next_tensor
-        self._windows = {number: self._window(number) for number in segment.operators}
+        operators = self._main.operators
+        self._windows = {number: row_window(model, self._main, operators[number]) for number in segment.operators}
         self._operators: list[BandCopy | BandAddition] = []
         self._tensors: list[NewTensor] = []
         self._sizes: dict[int, tuple[int, ...]] = {}
+        self._values: dict[int, bytes] = {}
+        self._readers = Counter(number for operator in operators for number in operator.inputs)
         self._have: dict[int, tuple[int, Rows]] = {}
         """Tensors that hold rows of a tensor of the file, and which rows, in the band that is being made."""
 
@@ -93,13 +104,7 @@ class _Banded:
         options = {"axis": 1}
         join = NewOperator(JOIN, JOIN_VERSION[kind], tuple(results), last.outputs, "ConcatenationOptions", options)
         self._operators.append(BandAddition(self._layers[-1], self._layers[-1], join))
-        return Bands(tuple(self._operators), tuple(self._tensors), self._sizes)
-
-    def _window(self, number: int) -> RowWindow:
-        window = row_window(self._model, self._main, self._main.operators[number])
-        if window is None:
-            raise NotAppliedError(f"operator {number} does not run in bands of rows")
-        return window
+        return Bands(tuple(self._operators), tuple(self._tensors), self._sizes, self._values)
 
     def _wanted(self, rows: Rows) -> dict[int, Rows]:
         """Rows of every result in the segment that one band needs."""
@@ -126,6 +131,8 @@ class _Banded:
         rows, inputs, options = wanted[whole], list(operator.inputs), dict[str, "Value"]()
         for position, tensor in enumerate(operator.inputs):
             if tensor not in self._read(operator):
+                if operator.op not in (*CONVOLUTIONS, "PAD") and tensor >= 0:
+                    inputs[position] = self._beside(tensor, rows, band)
                 continue
             size = self._main.tensors[tensor].shape[1]
             needed, padding = window.read(rows, size)
@@ -141,11 +148,24 @@ class _Banded:
                     inputs[position] = self._padded(index, behind, inputs[position], (*padding, *window.columns))
         result = self._result(whole, rows, band, last=index == self._layers[-1])
         self._have[whole] = result, rows
-        computed = window.computed(rows, self._main.tensors[operator.inputs[0]].shape[1])
+        computed = window.computed(rows, self._main.tensors[self._read(operator)[0]].shape[1])
         written = result if computed == rows else self._more_rows(whole, computed, "around")
         self._operators.append(BandCopy(index, band == 0, tuple(inputs), written, options))
         if written != result:
             self._cut((index, max(index, behind)), (whole, written, computed[0]), rows, result)
+
+    def _beside(self, tensor: int, rows: Rows, band: int) -> int:
+        """The constant with what an operator reads beside rows of its result: that of the file in the first band."""
+        whole = self._main.tensors[tensor]
+        if constant_rows(whole) == 1:
+            return tensor
+        stored, axis = stored_elements(self._model, whole), len(whole.shape) - 3
+        raw = element_codes.packed(np.take(stored.codes, range(*rows), axis=axis), BITS[stored.elem_type])
+        shape = (*whole.shape[:axis], rows[1] - rows[0], *whole.shape[axis + 1 :])
+        if band == 0 and self._readers[tensor] == 1:
+            self._sizes[tensor], self._values[tensor] = shape, raw
+            return tensor
+        return self._constant(NewTensor("", whole.elem_type, shape, raw, whole.quantization))
 
     def _result(self, whole: int, rows: Rows, band: int, *, last: bool) -> int:
         """The tensor with rows of a result: that of the file in the first band, so that none is left unused."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from onnxlint_cmsis.fixers.memory.row_windows import RANK, row_window
 from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator
+from onnxlint_cmsis.ground.errors import NotAppliedError
 
 TYPES = ("INT8", "INT16")
 """Types of results in bands: float sums are not certified."""
@@ -61,5 +62,7 @@ def _obstacles(model: TfliteModel, operator: TfliteOperator) -> Iterator[str]:
         yield "it computes other than maps of rows, columns and channels"
     if any(tensor.shape[0] != 1 for tensor in (result, *read)):
         yield "it computes several images"
-    if row_window(model, main, operator) is None:
-        yield "its rows do not come from rows at the same height"
+    try:
+        row_window(model, main, operator)
+    except NotAppliedError as error:
+        yield str(error)

@@ -30,6 +30,8 @@ def _write(edit: TfliteEdit, bands: Bands, segment: Segment) -> None:
     """Write the bands of a segment."""
     for tensor, shape in bands.sizes.items():
         edit.set_shape(TensorPlace(0, tensor), shape)
+    for tensor, values in bands.values.items():
+        edit.set_values(TensorPlace(0, tensor), values)
     for new in bands.tensors:
         edit.add_tensor(0, new)
     last = OperatorPlace(0, segment.operators[-1])
