@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -115,19 +116,32 @@ def shared_out(count: int) -> bytes:
 
 def lines_of(run: Callable[[], Any]) -> Counter[CodeType]:
     """Lines of Python that run, by function."""
-    lines: Counter[CodeType] = Counter()
+    ticks: dict[CodeType, itertools.count[int]] = {}
+    counting: dict[CodeType, Callable[..., Any]] = {}
 
-    def line(frame: FrameType, event: str, _value: object) -> Callable[..., Any]:
-        lines[frame.f_code] += event == "line"
+    def counter(code: CodeType) -> Callable[..., Any]:
+        tick = ticks[code] = itertools.count()
+
+        def line(_frame: FrameType, event: str, _value: object, step: Callable[[], int] = tick.__next__) -> Any:
+            if event == "line":
+                step()
+            return line
+
         return line
 
+    def call(frame: FrameType, _event: str, _value: object) -> Callable[..., Any]:
+        known = counting.get(frame.f_code)
+        if known is None:
+            known = counting[frame.f_code] = counter(frame.f_code)
+        return known
+
     before = sys.gettrace()
-    sys.settrace(line)
+    sys.settrace(call)
     try:
         run()
     finally:
         sys.settrace(before)
-    return lines
+    return Counter({code: next(tick) for code, tick in ticks.items()})
 
 
 @pytest.mark.parametrize(
