@@ -70,11 +70,11 @@ def measured_as(build: str) -> str:
     return f"{BUILDS[build].cpu}{FUSED if build.endswith(FUSED) else ''}"
 
 
-def float_rows(build: str, part: str) -> list[FloatRow]:
-    """The measured calls of a part, `fit` or `apart`, whose loops are known."""
+def float_rows(build: str, part: str, every: int = 1) -> list[FloatRow]:
+    """The measured calls of a part, `fit` or `apart`, whose loops are known; one of so many."""
     target = BUILDS[build]
-    pairs = zip(calls(part, target.cpu), measured_numbers(measured_as(build), part), strict=True)
-    return [row for measured, number in pairs if (row := _row(measured, number, target))]
+    pairs = [*zip(calls(part, target.cpu), measured_numbers(measured_as(build), part), strict=True)]
+    return [row for measured, number in pairs[::every] if (row := _row(measured, number, target))]
 
 
 def _row(measured: MeasuredCall, number: int, target: Target) -> FloatRow | None:

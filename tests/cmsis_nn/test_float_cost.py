@@ -23,6 +23,7 @@ from onnxlint_cmsis.cmsis_nn.library import (
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import AS_ASKED, WEIGHTED, Dims, FloatCall, Function, Isa, KernelCall, Pair
 from support.float_vectors import VECTORS, call_of, rows, target_of
+from support.nightly import one_of
 
 CLOCK = 7
 """Instructions of a vector's row that read its clock."""
@@ -33,6 +34,8 @@ OTHER_CODE = ("arm_softmax_f16", "m55")
 to 16 instructions more for eight numbers."""
 PRODUCTS = ("arm_convolve", "arm_depthwise", "arm_fully_connected", "arm_batch_matmul")
 """Beginnings of the functions that multiply matrices."""
+EVERY = one_of(2, (7, 1))
+"""One of so many calls is looked at."""
 CONV = KernelCall(
     "convolve_f32", Dims(1, 8, 8, 16), Dims(8, 3, 3, 16), Dims(1, 8, 8, 8), padding=Pair(1, 1), floating=FloatCall()
 )
@@ -43,32 +46,33 @@ def published(build: str) -> dict[str, Any]:
     return parts
 
 
-@pytest.mark.parametrize("build", [name for name, target in fit_float.BUILDS.items() if target.isa is not Isa.SCALAR])
-def test_functions_are_predicted_to_their_limit(build: str) -> None:
-    limits = {row.kernel: row.limit for row in fit_float.float_rows(build, "apart")}
-    assert len(limits) >= 40
-    for kernel, error in published(build)["apart_error_percent"].items():
-        assert error["p95"] <= limits[kernel], (kernel, error)
-
-
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("build", fit_float.BUILDS)
-def test_some_shapes_held_apart_are_predicted_as_published(build: str) -> None:
-    errors = fit_float.float_errors(fit_float.float_rows(build, "apart"), published(build)["instructions"])
+def test_some_shapes_held_apart_are_predicted_as_published_and_to_their_limit(build: str, every: int) -> None:
+    rows = fit_float.float_rows(build, "apart", every)
+    errors = fit_float.float_errors(rows, published(build)["instructions"])
     told = published(build)["apart_error_percent"]
-    assert {kernel: len(pairs) for kernel, pairs in errors.items()} == {
-        kernel: error["rows"] for kernel, error in told.items()
-    }
+    assert len(errors) >= 40
     for kernel, pairs in errors.items():
-        assert max(error for error, _ in pairs) == pytest.approx(told[kernel]["max"], abs=0.01), kernel
+        largest = max(error for error, _ in pairs)
+        assert largest <= told[kernel]["max"] + 0.01, kernel
+        if every == 1:
+            assert (len(pairs), largest) == (told[kernel]["rows"], pytest.approx(told[kernel]["max"], abs=0.01)), kernel
+    assert every > 1 or errors.keys() == told.keys()
+    if fit_float.BUILDS[build].isa is not Isa.SCALAR:
+        limits = {row.kernel: row.limit for row in rows}
+        for kernel in told if every == 1 else errors:
+            assert told[kernel]["p95"] <= limits[kernel], (kernel, told[kernel])
 
 
+@pytest.mark.parametrize("every", EVERY)
 @pytest.mark.parametrize("cpu", SOFTWARE)
-def test_software_takes_what_its_range_says(cpu: str) -> None:
+def test_software_takes_what_its_range_says(cpu: str, every: int) -> None:
     """Calls held apart with random numbers, some zeros, and zeros alone lie in their range, to 5 %."""
     target = parse_target(cpu, "main")
     numbers = measured_numbers(cpu, "apart")
     inside: dict[str, list[bool]] = defaultdict(list)
-    for measured, number in zip(calls("apart", cpu), numbers, strict=True):
+    for measured, number in [*zip(calls("apart", cpu), numbers, strict=True)][::every]:
         taken = route(measured.call, target)
         known = cost_of_route(measured.call, target, taken)
         ends = instructions_range(measured.call, target, taken) or (known and (known, known))
@@ -76,9 +80,9 @@ def test_software_takes_what_its_range_says(cpu: str) -> None:
         if ends:
             inside[taken.kernel].append(0.95 * ends[0] <= took <= 1.05 * ends[1])
     assert len(inside) >= 55
-    assert sum(map(len, inside.values())) >= 0.99 * len(numbers)
+    assert sum(map(len, inside.values())) >= 0.99 * len(numbers) // every
     for kernel, answers in inside.items():
-        assert sum(answers) >= 0.93 * len(answers), kernel
+        assert sum(answers) >= 0.93 * len(answers) - (every > 1), kernel
     assert sum(map(sum, inside.values())) >= 0.994 * sum(map(len, inside.values()))
 
 

@@ -21,7 +21,7 @@ SHARED = paths.SHARED / "vectors" / "float" / "vectors.csv.gz"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the float vectors are not beside the project")
 VECTORS = [
     pytest.param(paths.DATA / "float_sample.csv.gz", id="sample"),
-    pytest.param(SHARED, id="all", marks=needs_shared),
+    pytest.param(SHARED, id="all", marks=[needs_shared, pytest.mark.nightly]),
 ]
 """Files of vectors: a sample in the project, and all of them."""
 
