@@ -59,6 +59,20 @@ def image_of(program: Path, folder: Path, board: Board, library: str, flags: lis
     return image
 
 
+def counted(image: Path, folder: Path, board: Board) -> tuple[str, list[int]]:
+    """Run a program in a folder: what it prints, and the instructions before each pass of its function `mark`."""
+    shared, counts = folder / "count.so", folder / "counts"
+    counter = PROGRAM.with_name("count_instructions.c")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", counter, "-o", shared], check=True)
+    symbols = subprocess.run(["arm-none-eabi-nm", image], check=True, capture_output=True, text=True).stdout
+    mark = next(line.split()[0] for line in symbols.splitlines() if line.endswith(" mark"))
+    plugin = f"{shared},mark={mark},begin=0,end=0,out={counts}"
+    run = ["qemu-system-arm", "-M", board.machine, "-semihosting", "-nographic", "-monitor", "none"]
+    command = [*run, "-plugin", plugin, "-kernel", str(image)]
+    done = subprocess.run(command, cwd=folder, timeout=SECONDS, capture_output=True, check=True, text=True)
+    return done.stdout, list(map(int, counts.read_text().split()))
+
+
 def measured(calls: dict[int, ReferenceCall], board: Board, library: str, flags: list[str]) -> dict[int, list[int]]:
     """Instructions of each call on each pattern of data, by the call's number; a call that fails is left out."""
     with tempfile.TemporaryDirectory() as name:
@@ -71,18 +85,10 @@ def measured(calls: dict[int, ReferenceCall], board: Board, library: str, flags:
         adding = " ".join(f"operators.Add{op}();" for op in names)
         numbers = ["-DTF_LITE_STATIC_MEMORY", f"-DPATTERNS={PATTERNS}", f"-DOPERATORS={adding}"]
         image = image_of(PROGRAM, folder, board, library, [*numbers, *flags])
-        shared, counts = folder / "count.so", folder / "counts"
-        counter = PROGRAM.with_name("count_instructions.c")
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", counter, "-o", shared], check=True)
-        symbols = subprocess.run(["arm-none-eabi-nm", image], check=True, capture_output=True, text=True).stdout
-        mark = next(line.split()[0] for line in symbols.splitlines() if line.endswith(" mark"))
-        plugin = f"{shared},mark={mark},begin=0,end=0,out={counts}"
-        run = ["qemu-system-arm", "-M", board.machine, "-semihosting", "-nographic", "-monitor", "none"]
-        command = [*run, "-plugin", plugin, "-kernel", str(image)]
-        done = subprocess.run(command, cwd=folder, timeout=SECONDS, capture_output=True, check=True, text=True)
-        passes = list(map(int, counts.read_text().split()))[1::2]
+        printed, marks = counted(image, folder, board)
+    passes = marks[1::2]
     results: dict[int, list[int]] = {}
-    for line in filter(TOLD.fullmatch, done.stdout.splitlines()):  # beside what kernels print
+    for line in filter(TOLD.fullmatch, printed.splitlines()):  # beside what kernels print
         number, calls_made = map(int, line.split())
         if calls_made == PATTERNS:
             results[number] = passes[:calls_made]

@@ -43,7 +43,7 @@ MOST_APART = 15.0
 
 
 def test_calls_held_apart_lie_as_near_their_ranges_as_published() -> None:
-    table = instruction_table()
+    table = instruction_table(INSTRUCTIONS)
     apart: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in records():
         if row["part"] == "apart":
@@ -65,7 +65,7 @@ def test_calls_held_apart_lie_as_near_their_ranges_as_published() -> None:
 
 def test_each_kernel_was_measured_on_every_core_and_in_both_builds() -> None:
     """Else a range would go over fewer builds than the docs tell."""
-    for kernel, cores in instruction_table()["kernels"].items():
+    for kernel, cores in instruction_table(INSTRUCTIONS)["kernels"].items():
         assert set(cores) == MEASURED_CORES - TOO_FAR_OFF.get(kernel, set()), kernel
         assert all({"O3", "O2c"} <= set(builds) for builds in cores.values()), kernel
         assert all(set(builds) == {"O3", "O2c"} for core, builds in cores.items() if core != "cortex-m7"), kernel
@@ -73,7 +73,7 @@ def test_each_kernel_was_measured_on_every_core_and_in_both_builds() -> None:
 
 def test_a_kernel_that_computes_with_64_bits_has_both_floating_point_units_of_cortex_m7_in_its_range() -> None:
     """Without a unit for 64 bits software computes: up to ten times the instructions."""
-    kernels, cpu = instruction_table()["kernels"], target_of("cortex-m7")
+    kernels, cpu = instruction_table(INSTRUCTIONS)["kernels"], target_of("cortex-m7")
     assert {"O3sp", "O2csp"} <= set(kernels["DEQUANTIZE int8 float32"]["cortex-m7"])
     assert set(kernels["CONV_2D float32"]["cortex-m7"]) == {"O3", "O2c"}
     call = ReferenceCall("DEQUANTIZE", "int8", [[1, 64]], [1, 64], "float32")
@@ -140,7 +140,7 @@ def test_a_core_may_stand_for_another_that_takes_the_same() -> None:
     names = {(kernel, core): of for kernel, cores in kernels.items() for core, of in cores.items() if type(of) is str}
     assert len(names) > 100
     assert all(isinstance(kernels[kernel][of], dict) for (kernel, _), of in names.items())
-    table = instruction_table()["kernels"]
+    table = instruction_table(INSTRUCTIONS)["kernels"]
     assert all(table[kernel][core] is table[kernel][of] for (kernel, core), of in names.items())
 
 

@@ -8,16 +8,15 @@ revisions have other loops, so that no range is given for them.
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from math import ceil, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxlint_cmsis.cmsis_nn.library import COMPILER, MOST_INSTRUCTIONS
+from onnxlint_cmsis.cmsis_nn.library import MOST_INSTRUCTIONS
 from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.lower.operands import operands_of
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.runtimes.measured_cores import core_of, instruction_table
 from onnxlint_cmsis.runtimes.tflite_names import tflite_name
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.reference_turns import ReferenceCall, turns_of
@@ -34,19 +33,6 @@ if TYPE_CHECKING:
 INSTRUCTIONS = Path(__file__).with_name("reference_instructions.json")
 """Operator with its types, CPU's build and compiler's build to the instructions of each turn: one number, or least and
 most. A CPU's build that names another one has the same."""
-CORES = {
-    "cortex-m0": "cortex-m0",
-    "cortex-m0+": "cortex-m0",
-    "cortex-m3": "scalar",
-    "cortex-m4": "dsp",
-    "cortex-m7": "cortex-m7",
-    "cortex-m23": "cortex-m23",
-    "cortex-m33": "cortex-m33",
-    "cortex-m35p": "cortex-m33",
-    **dict.fromkeys(("cortex-m52", "cortex-m55", "cortex-m85"), "mve"),
-}
-"""CPU to the core of `INSTRUCTIONS` whose code it runs. No other core has these: without its units for floats, DSP or
-MVE it runs other code."""
 BROADCASTS = ("ADD", "MUL")
 """Operators of which CMSIS-NN takes equal shapes of integers."""
 DATA: dict[str, tuple[int, ...]] = {
@@ -61,15 +47,6 @@ NUMBERS = {"MEAN": 1, "SUM": 1, "REDUCE_MAX": 1, "SPLIT": 0, "SPLIT_V": 2, "STRI
 """Inputs with axes or steps that decide which loops run."""
 
 
-@cache
-def instruction_table() -> dict[str, Any]:
-    """What `INSTRUCTIONS` holds, with the numbers of another core where its name stands."""
-    table: dict[str, Any] = json.loads(INSTRUCTIONS.read_text(encoding="utf-8"))
-    for cores in table["kernels"].values():
-        cores.update({core: cores[builds] for core, builds in cores.items() if isinstance(builds, str)})
-    return table
-
-
 def kernel_name(call: ReferenceCall) -> str:
     """The kernel in `INSTRUCTIONS`: `ADD float32`, `QUANTIZE int8 int16`."""
     return " ".join(filter(None, (call.op, call.elem_type, call.result_type)))
@@ -77,12 +54,11 @@ def kernel_name(call: ReferenceCall) -> str:
 
 def _builds(call: ReferenceCall, target: Target, commit: str) -> dict[str, dict[str, float | list[float]]]:
     """Instructions of each turn in each build; none for what was not measured."""
-    if target.compiler != COMPILER or commit != NEWEST:
+    if commit != NEWEST:
         return {}
-    floating = "float32" in (call.elem_type, call.result_type)
-    core = CORES.get(target.cpu, "" if floating else target.cpu)  # an instruction set alone has no unit for floats
+    core = core_of(target, floating="float32" in (call.elem_type, call.result_type))
     cores: dict[str, dict[str, dict[str, float | list[float]]]]
-    cores = instruction_table()["kernels"].get(kernel_name(call), {})
+    cores = instruction_table(INSTRUCTIONS)["kernels"].get(kernel_name(call), {})
     return cores.get(core, {})
 
 
@@ -196,7 +172,7 @@ def layer_range(graph: Graph, layer: JudgedLayer, target: Target, runtime: Runti
     if not runtime.reads_tflite or layer.verdict is not Outcome.REFERENCE or first is None:
         return None
     kind = f"int{first.bits}"
-    if op not in SHAPES_DECIDE or f"{op} {kind}" not in instruction_table()["kernels"]:
+    if op not in SHAPES_DECIDE or f"{op} {kind}" not in instruction_table(INSTRUCTIONS)["kernels"]:
         return None
     operands, paired = operands_of(record.node), len(DATA.get(op, ())) == 2
     shapes = _sizes(graph, (*operands, record.node.outputs[0]))
