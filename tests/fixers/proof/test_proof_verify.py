@@ -29,6 +29,7 @@ from support.fix_graphs import Case, case, input_of
 from support.goldens import Told
 from support.lanes_checks import analysed
 from support.linter import fixed, with_plan
+from support.models import text
 from support.proofs import observe, prove
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 from support.versions import needs_lasting_runtime, needs_right_products, since
@@ -510,3 +511,27 @@ def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inpu
     assert proof.equal, proof.reason
     assert proof.inputs >= 1000
     assert {difference.largest for difference in proof.differences} == {0}
+
+
+def reshaped(result: str, *, told: bool) -> OnnxModel:
+    """A Reshape to sizes that shape inference reads, or does not where a Cast makes them."""
+    sizes = ("sizes", "") if told else ("numbers", "sizes = Cast<to = 7>(numbers)")
+    source = f"""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1, 4] x) => (float{result} y) <int64[2] {sizes[0]} = {{1, 4}}> {{
+    {sizes[1]}
+    y = Reshape(x, sizes)
+}}
+"""
+    return OnnxModel(text(source).SerializeToString())
+
+
+@pytest.mark.parametrize("result", ["[N, M]", "[N, 4]", "[]", "[1, 4]"])
+def test_a_size_of_an_output_may_become_known(result: str) -> None:
+    assert reshaped(result, told=False).fault(reshaped(result, told=True)) is None
+
+
+@pytest.mark.parametrize("result", ["[N, M]", "[]"])
+def test_a_known_size_of_an_output_stays_known(result: str) -> None:
+    fault = reshaped(result, told=True).fault(reshaped(result, told=False))
+    assert fault == "shape inference finds another type or other sizes of output 'y'"
