@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -83,10 +84,32 @@ def test_all_of_a_push_is_new_where_the_service_says_what_was_before(remote: Pat
     assert base_of(cloned(remote), **{variable: commits[0]}) == commits[0]
 
 
-def test_the_event_of_a_push_says_what_was_before(remote: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("indent", [2, None])
+def test_the_event_of_a_push_says_what_was_before(remote: Path, tmp_path: Path, indent: int | None) -> None:
+    """GitHub writes a field a line; other runners of such workflows write all on one."""
     commits, event = commit(remote, 4), tmp_path / "event.json"
-    event.write_text(f'{{\n  "after": "{commits[3]}",\n  "before": "{commits[1]}",\n  "ref": "refs/heads/main"\n}}\n')
+    said = {"head_commit": {"before": commits[2]}, "after": commits[3], "before": commits[1], "ref": "refs/heads/main"}
+    event.write_text(json.dumps(said, indent=indent))
     assert base_of(cloned(remote), GITHUB_EVENT_PATH=str(event)) == commits[1]
+
+
+@pytest.mark.parametrize("content", ["", "no JSON", "[]", "{}", '{"before": null}', '{"before": 5}'])
+def test_an_event_that_says_nothing_is_passed_over(remote: Path, tmp_path: Path, content: str) -> None:
+    commits, event = commit(remote, 3), tmp_path / "event.json"
+    event.write_text(content)
+    assert base_of(cloned(remote), GITHUB_EVENT_PATH=str(event)) == commits[1]
+
+
+@pytest.mark.parametrize("indent", [2, None])
+def test_all_of_a_pull_request_is_new(remote: Path, tmp_path: Path, indent: int | None) -> None:
+    """The event of a later push to it has what the branch was before, and its base need not be the main branch."""
+    commits, event = commit(remote, 3), tmp_path / "event.json"
+    git(remote, "branch", "release", commits[1])
+    clone = cloned(remote)
+    git(clone, "checkout", "-q", "-b", "work", "origin/release")
+    pushed = commit(clone, 3)
+    event.write_text(json.dumps({"action": "synchronize", "before": pushed[-2], "after": pushed[-1]}, indent=indent))
+    assert base_of(clone, GITHUB_EVENT_PATH=str(event), GITHUB_BASE_REF="release") == commits[1]
 
 
 @pytest.mark.parametrize("said", ["0" * 40, "1" * 40, "HEAD"])

@@ -69,6 +69,8 @@ def compare_with_base(args: argparse.Namespace, settings: Configuration) -> int:
         changes = list(models.changes())
     except GitError as error:
         raise UsageError(f"--base {args.base}: {error}") from None
+    for text in _idle(limits, models):
+        say(text)
     code, compared = 0, []
     came = [models.shown(change.after) for change in changes if not change.before]
     went = [models.shown(change.before) for change in changes if not change.after]
@@ -97,6 +99,17 @@ def compare_with_base(args: argparse.Namespace, settings: Configuration) -> int:
     else:
         sys.stdout.write("".join(_lines(args.base, rest, is_markdown=args.form == "markdown")))
     return code
+
+
+def _idle(limits: tuple[GrowthLimit, ...], models: BaseModels) -> Iterator[str]:
+    """What is said of limits on figures that no file below the paths has."""
+    from onnxlint_cmsis.cli.compare_images import METRICS as OF_IMAGE
+
+    for metric in dict.fromkeys(limit.metric for limit in limits):
+        if metric not in METRICS and not models.have_image:
+            yield f"--fail-on-increase {metric} holds nothing: only images have it, and there is none (models: arena)"
+        if metric not in OF_IMAGE and not models.have_model:
+            yield f"--fail-on-increase {metric} holds nothing: only models have it, and there is none"
 
 
 class _Compared(NamedTuple):
@@ -165,6 +178,9 @@ class BaseModels:
             for name in names | set(scopes.values())
             if any(name == scope or (_is_below(name, scope) and self._is_model(name)) for scope in scopes.values())
         )
+        kinds = {is_image(name) for name in self._names if self._is_here(name) or self._was_file(name)}
+        self.have_image, self.have_model = True in kinds, False in kinds
+        """Whether there are such files, here or in the commit."""
 
     def changes(self) -> Iterator[Change]:
         """Models that changed, were renamed, have other external data, came or went. Raises GitError."""

@@ -16,7 +16,7 @@ from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.cli.versions import Version, opened
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.formats.format import LoadedFile, format_of
+from onnxlint_cmsis.formats.format import LoadedFile, array_in, format_of, is_image
 from onnxlint_cmsis.formats.tflite.to_graph import LoadedTflite
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import MODEL, NotReadError, read_regular
@@ -96,6 +96,11 @@ def run(argv: list[str]) -> int:
 
 def _loaded(version: Version) -> tuple[LoadedFile, bytes]:
     """A version and its bytes. Raises UsageError."""
+    if is_image(version.path) and not array_in(version.path):
+        raise UsageError(
+            f"{version.name}: it is an image, and verify compares models: name one in it as {version.name}::NAME, or "
+            f"write them out with `onnxlint-cmsis image {version.path} --extract DIR`"
+        )
     try:
         loaded = format_of(version.file).load(version.file, version.data)
         return loaded, Path(version.file).read_bytes() if version.data is None else version.data

@@ -23,7 +23,7 @@ from onnxlint_cmsis.output.shown_paths import below, below_root, root
 from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding, Location
@@ -58,6 +58,7 @@ def _run(run: Run) -> Any:
         contents=None,
     )
     index = {rule.id: number for number, rule in enumerate(rules)}
+    models = _models_in_images(run)
     summaries = [{"path": printable(file.path), **fields} for file in run.files if (fields := summary_fields(file))]
     verdicts = [{"path": printable(file.path), **fields} for file in run.files for fields in verdict_fields(file)]
     return om.Run(
@@ -67,7 +68,9 @@ def _run(run: Run) -> Any:
         invocations=[_invocation(run)],
         original_uri_base_ids=uri_bases((file_of(file.path) for file in run.files), run.folder),
         artifacts=[_artifact(file, run) for file in run.files],
-        results=[result for number, file in enumerate(run.files) for result in _results(file, number, run, index)],
+        results=[
+            result for number, file in enumerate(run.files) for result in _results(file, number, run, index, models)
+        ],
         column_kind="unicodeCodePoints",
         properties={"verdicts": verdicts, "summaries": summaries} if verdicts or summaries else None,
         newline_sequences=None,
@@ -140,8 +143,10 @@ def uri_bases(paths: Iterable[str], folder: str) -> dict[str, Any] | None:
     return {OUTSIDE: om.ArtifactLocation(uri=root(folder))}
 
 
-def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> Iterator[Any]:
-    at, image = _model_in(file, run), []
+def _results(
+    file: FileResult, number: int, run: Run, index: Mapping[str, int], models: Mapping[str, int]
+) -> Iterator[Any]:
+    at, image = None if file.model else models.get(_real(file.path, run)), list[Any]()
     if at is not None:
         physical = om.PhysicalLocation(artifact_location=_artifact_of(file, number, run))
         image = [om.Location(id=1, physical_location=physical, message=om.Message(text="The image with this model."))]
@@ -160,13 +165,19 @@ def _results(file: FileResult, number: int, run: Run, index: dict[str, int]) -> 
         )
 
 
-def _model_in(image: FileResult, run: Run) -> int | None:
+def _models_in_images(run: Run) -> dict[str, int]:
     """The number of the first model file whose bytes an image has: a repository has that, and seldom the image."""
-    if image.model:
-        return None
-    path = os.path.realpath(Path(run.folder, image.path))
-    named = (number for number, file in enumerate(run.files) if file.firmware)
-    return next((n for n in named if os.path.realpath(Path(run.folder, run.files[n].firmware)) == path), None)
+    real = {name: _real(name, run) for name in {file.firmware for file in run.files} - {""}}
+    models: dict[str, int] = {}
+    for number, file in enumerate(run.files):
+        if file.firmware:
+            models.setdefault(real[file.firmware], number)
+    return models
+
+
+def _real(path: str, run: Run) -> str:
+    """The file that a path leads to."""
+    return os.path.realpath(Path(run.folder, path))
 
 
 def _python(finding: Finding, file: FileResult, run: Run) -> Iterator[Any]:

@@ -123,12 +123,11 @@ def test_no_name_of_a_model_is_an_option_or_a_command(tmp_path: Path) -> None:
     workflow = Workflow(tmp_path, *plain, *parted)
     workflow.put(8)
     options, sarif = "--isolated --target cortex-m4", tmp_path / "out.sarif"
-    for names, expected in ((plain, "0"), (parted, "2")):  # a space parts two paths
+    for names in (plain, parted):
         code, linted = workflow.run("Lint", PATHS="\n".join(names), OPTIONS=options, SARIF=str(sarif), CATEGORY="c")
-        assert (code, linted["code"]) == (0, expected)
-        if names is plain:
-            (run,) = json.loads(sarif.read_text())["runs"]
-            assert len(run["artifacts"]) == len(plain)
+        assert (code, linted["code"]) == (0, "0")
+        (run,) = json.loads(sarif.read_text())["runs"]
+        assert len(run["artifacts"]) == len(names)
     code, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
     assert (code, compared["code"]) == (0, "1")
     assert workflow.summary.read_text().count("over the limit") == len(workflow.models)
@@ -182,6 +181,40 @@ def test_models_in_folders_with_spaces_are_linted_and_compared(tmp_path: Path) -
     _, compared = workflow.run("Compare", BASE=workflow.base, PATHS=".", OPTIONS=options, LIMITS="instructions=2%")
     assert compared["code"] == "1"
     assert workflow.summary.read_text().count("over the limit") == 2
+
+
+@needs_tools
+@needs_command
+@pytest.mark.parametrize(
+    ("paths", "linted"),
+    [
+        ("a b/net 1.onnx", 1), ("a b", 1), ("  a b/net 1.onnx\r\n\nnet 2.onnx\r\n", 2), ("a b\nc.onnx d.onnx\n", 3),
+        ("c.onnx d.onnx", 2), ("c.onnx\td.onnx  a\n", None),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_a_path_is_kept_whole(paths: str, linted: int | None, tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path, "a b/net 1.onnx", "net 2.onnx", "c.onnx", "d.onnx"), tmp_path / "out.sarif"
+    given = {"PATHS": paths, "OPTIONS": "--isolated --target cortex-m4"}
+    code, told = workflow.run("Lint", **given, SARIF=str(sarif), CATEGORY="c")
+    assert (code, told["code"]) == (0, "2" if linted is None else "0")
+    if linted is not None:
+        assert len(json.loads(sarif.read_text())["runs"][0]["artifacts"]) == linted
+        workflow.put(8)
+        _, compared = workflow.run("Compare", BASE=workflow.base, **given, LIMITS="instructions=2%")
+        assert compared["code"] == "1"
+        assert workflow.summary.read_text().count("over the limit") == linted
+
+
+@needs_tools
+@needs_command
+def test_a_file_with_the_name_of_two_paths_hides_neither(tmp_path: Path) -> None:
+    workflow, sarif = Workflow(tmp_path, "c.onnx", "d.onnx", "c.onnx d.onnx"), tmp_path / "out.sarif"
+    given = {"PATHS": "c.onnx d.onnx", "OPTIONS": "--isolated --target cortex-m4"}
+    workflow.run("Lint", **given, SARIF=str(sarif), CATEGORY="c")
+    assert len(json.loads(sarif.read_text())["runs"][0]["artifacts"]) == 3
+    workflow.put(8)
+    workflow.run("Compare", BASE=workflow.base, **given, LIMITS="instructions=2%")
+    assert workflow.summary.read_text().count("over the limit") == 3
 
 
 @needs_tools

@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from support.firmware_images import MODEL, firmware
 from support.goldens import Told
 from support.two_convolutions import BIAS, FIRST, SECOND, layers, steady_pair
 
@@ -76,3 +77,17 @@ def test_a_fix_writes_its_certificate(tmp_path: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["lint", str(model), "--certificate", str(written), *options]) == 2
     told(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("names", [("app.elf", "app.elf"), ("m.tflite", "app.elf"), ("app.elf", "m.tflite")])
+def test_an_image_is_no_version_of_a_model(
+    names: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app, model = tmp_path / "app.elf", tmp_path / "m.tflite"
+    app.write_bytes(firmware())
+    model.write_bytes(MODEL)
+    assert main(["verify", *(str(tmp_path / name) for name in names)]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{app}: it is an image, and verify compares models: name one in it as {app}::NAME" in told
+    assert f"`onnxlint-cmsis image {app} --extract DIR`" in told
+    assert main(["verify", f"{app}::g_model.tflite", str(model)]) == 0

@@ -101,6 +101,17 @@ def test_uris_are_relative_encoded_and_agree_with_the_artifacts(run):
         assert (artifact["uri"], artifact.get("uriBaseId")) == (uri, location.get("uriBaseId"))
 
 
+def test_an_image_is_told_of_at_its_first_model_and_each_path_is_looked_up_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr("os.path.realpath", lambda path: asked.append(str(path)) or str(path).replace("link", "a.elf"))
+    models = [result(f"{number}.onnx", firmware=("link", "a.elf", "")[number % 3]) for number in range(60)]
+    images = [result(name, note(), model=False) for name in ("a.elf", "b.elf")]
+    results = json.loads(render("sarif", a_run(*models[2:], *images)))["runs"][0]["results"]
+    places = [row["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for row in results]
+    assert places == ["3.onnx", "b.elf"]
+    assert len(asked) == 4
+
+
 def test_uris_decode_to_the_paths():
     assert [unquote(artifact["location"]["uri"]) for artifact in sarif("findings")["artifacts"]] == [
         "models/a b#%é.onnx",

@@ -97,9 +97,9 @@ def impossible_sizes(wrong: Sequence[tuple[str, int]]) -> Iterator[Problem]:
         if sizes:
             name, size = sizes[0]
             others = len(dict.fromkeys(name for name, _ in sizes)) - 1
-            more = f" (as {others} more value{'s' * (others > 1)})" if others else ""
-            allowed = f"allowed are 0 to {MAX_DIM}, or a name for a size that is not fixed"
-            yield Problem(kind, f"`{name}`{more} has the size {size}; {allowed}")
+            more = f", and {others} more value{'s have' if others > 1 else ' has'} such a size too" if others else ""
+            allowed = f"a size is 0 to {MAX_DIM}, or a name where it is not fixed"
+            yield Problem(kind, f"`{name}` has the size {size}{more}; {allowed}")
 
 
 def _override(value: ValueInfoProto, sizes: tuple[Size, ...], bound: dict[str, int]) -> bool:

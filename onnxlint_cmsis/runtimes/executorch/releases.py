@@ -33,7 +33,7 @@ def spanned(since: str, until: str) -> str:
 def misfit(call: ProgramCall, day: str) -> str | None:
     """Why the release of a day does not run an operator of the backend with these arguments, as a clause.
 
-    Empty where it does, and for operators and numbers of arguments that are in no reviewed release.
+    None where it does, and for an operator or a number of arguments that no reviewed release has.
     """
     signature = signature_of(call.op, call.given)
     if signature is None or signature.holds(day):

@@ -16,12 +16,10 @@ from onnxlint_cmsis.formats.tflite.computed_sizes import computed_sizes
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.operand_sizes import MisfitError, NotComputedError, Shape
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
+from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, HALTS_INVOKE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, condition
 
-PREPARE, INVOKE, WRONG = KernelOutcome.ALLOCATE_FAILS, KernelOutcome.INVOKE_FAILS, KernelOutcome.WRONG
-HALTS, ABORTS = KernelOutcome.HALTS_INVOKE, KernelOutcome.ABORTS_INVOKE
 INTERNAL = "tensorflow/lite/kernels/internal"
 R = f"{INTERNAL}/reference"
 CAUSE = "sizes"
@@ -174,7 +172,7 @@ def _wrong(source: str, does: str, *, in_order: bool = True) -> KernelLimit:
 
 def _checked(source: str) -> KernelLimit:
     """A check of builds that have them, in Eval."""
-    return KernelLimit(source, HALTS, stated_as_computed)
+    return KernelLimit(source, HALTS_INVOKE, stated_as_computed)
 
 
 SHAPES_MATCH = _checked(f"{INTERNAL}/types.h:353")
@@ -186,7 +184,7 @@ WORKED_OUT = KernelLimit("tensorflow/lite/micro/micro_allocator.cc:258", WRONG, 
 _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("ABS COS LOG LOGICAL_NOT RSQRT SIN SQRT SQUARE", (_wrong("elementwise.cc:202", BY_INPUTS),)),
     ("ADD DIV SUB", (
-        KernelLimit(COUNTED, ABORTS, as_many_elements("FLOAT32", "INT8", "INT16", "INT32")),
+        KernelLimit(COUNTED, ABORTS_INVOKE, as_many_elements("FLOAT32", "INT8", "INT16", "INT32")),
         _wrong(f"{R}/add.h:41", BY_FILE),
     )),
     ("ADD_N", (_wrong("add_n.cc:166", BY_FILE),)),
@@ -213,10 +211,10 @@ _TABLE: tuple[tuple[str, tuple[KernelLimit, ...]], ...] = (
     ("GATHER GATHER_ND", (WORKED_OUT, KernelLimit("gather.cc:172", WRONG, rank_of_file, cause=CAUSE))),
     ("IF", (KernelLimit("kernel_util.cc:231", INVOKE, body_bytes),)),
     ("MAXIMUM MINIMUM", (
-        KernelLimit(COUNTED, ABORTS, as_many_elements("FLOAT32", "INT16", "INT32", "INT64", same_rank=True)),
+        KernelLimit(COUNTED, ABORTS_INVOKE, as_many_elements("FLOAT32", "INT16", "INT32", "INT64", same_rank=True)),
         _wrong(f"{R}/maximum_minimum.h:38", EITHER),
     )),
-    ("MUL", (KernelLimit(COUNTED, ABORTS, as_many_elements("INT8", "INT16")), _wrong(f"{R}/mul.h:61", EITHER))),
+    ("MUL", (KernelLimit(COUNTED, ABORTS_INVOKE, as_many_elements("INT8", "INT16")), _wrong(f"{R}/mul.h:61", EITHER))),
     ("PRELU SELECT_V2", (_wrong(f"{R}/prelu.h:70", EITHER),)),
     ("MEAN REDUCE_ALL REDUCE_MAX REDUCE_MIN SUM", (_wrong(f"{R}/reduce.h:125", BY_INPUTS),)),
     ("MIRROR_PAD", (_wrong("mirror_pad.cc:130", BY_FILE, in_order=False),)),
