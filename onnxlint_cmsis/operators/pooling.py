@@ -33,12 +33,13 @@ def _pooling(name: str, summary: Summary, elements: Elements = Elements.COMPUTED
 
 AVERAGE_POOL = _pooling("AveragePool", mean)
 GLOBAL_AVERAGE_POOL = _pooling("GlobalAveragePool", mean)
+LP_POOL = _pooling("LpPool", norm)
 MAX_POOL = _pooling("MaxPool", largest, Elements.SELECTED)
 
 POOLING = (
     *(AVERAGE_POOL, GLOBAL_AVERAGE_POOL),
     _pooling("GlobalLpPool", norm),
     _pooling("GlobalMaxPool", largest, Elements.SELECTED),
-    _pooling("LpPool", norm),
+    LP_POOL,
     MAX_POOL,
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -365,3 +368,35 @@ def test_a_pool_that_rounds_up_behind_another_has_the_size_of_onnx_runtime() -> 
         session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
         (output,) = session.run(None, {"x": np.zeros((1, 2, size, size), np.float32)})
         assert read(proto).shape("y") == output.shape, size
+
+
+@rounds_pools_up
+@pytest.mark.parametrize("opset", [13, 22])
+def test_windows_have_the_size_of_onnx_runtime_or_none(opset: int) -> None:
+    """Pools and ConvTranspose with each kind of padding: a size that two runtimes make otherwise is left open."""
+    told = Counter()
+    for op_type, auto, size, kernel, stride, step in itertools.product(
+        ("MaxPool", "ConvTranspose"), ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), (2, 5), (1, 3), (1, 3), (1, 2)
+    ):
+        window = {"kernel_shape": [kernel], "strides": [stride], "dilations": [step], "auto_pad": auto}
+        further = (
+            [{}, {"ceil_mode": 1}]
+            if op_type == "MaxPool"
+            else [{}, {"output_padding": [stride - 1]}, {"output_shape": [1]}, {"output_shape": [size * stride]}]
+        )
+        for more in further:
+            node = helper.make_node(op_type, ["x", "w"][: 1 + (op_type != "MaxPool")], ["y"], **window, **more)
+            weights = tensor("w", np.ones((1, 2, kernel), np.float32))
+            proto = model([node], [value("x", [1, 1, size])], [value("y", None)], [weights], opset=opset)
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 4
+            try:
+                session = onnxruntime.InferenceSession(proto.SerializeToString(), options)
+                (output,) = session.run(None, {"x": np.zeros((1, 1, size), np.float32)})
+            except Exception:  # ONNX Runtime takes no such window
+                continue
+            shape = read(proto).shape("y")
+            told[shape is None] += 1
+            assert shape in (None, output.shape), (node, output.shape)
+            assert (shape is None) <= (op_type == "MaxPool"), node
+    assert told[False] > 100 > told[True] > 0

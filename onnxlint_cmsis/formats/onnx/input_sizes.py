@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.formats.onnx.ceil_pools import forget_results
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.model.graph import Problem
@@ -144,3 +143,11 @@ def describe(value: ValueInfoProto) -> str:
         return "of unknown rank"
     sizes = [str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in tensor.shape.dim]
     return f"[{', '.join(sizes)}]"
+
+
+def forget_results(graph: GraphProto) -> None:
+    """Drop the shapes a file states for computed values, so that stale ones do no harm."""
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.onnx.attributes import plain
-from onnxlint_cmsis.formats.onnx.ceil_pools import forget_results, settle_ceil_pools
 from onnxlint_cmsis.formats.onnx.constants import fold_shapes
-from onnxlint_cmsis.formats.onnx.dangerous_nodes import hide_dangerous
+from onnxlint_cmsis.formats.onnx.dangerous_nodes import OPAQUE, hide_dangerous
 from onnxlint_cmsis.formats.onnx.functions import domain_of, imported_versions
-from onnxlint_cmsis.formats.onnx.input_sizes import believed, impossible_sizes, stated_size
+from onnxlint_cmsis.formats.onnx.input_sizes import believed, forget_results, impossible_sizes, stated_size
 from onnxlint_cmsis.formats.onnx.known_types import Known, Table
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
@@ -18,6 +17,7 @@ from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
 from onnxlint_cmsis.formats.onnx.surrogates import Rank, standardise
 from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
+from onnxlint_cmsis.formats.onnx.window_sizes import settle_windows
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.operators.control import CONSTANT
 
@@ -49,6 +49,7 @@ def infer(model: ModelProto, *, believing: bool = True, problems: list[Problem] 
         forget_results(graph)
         _forget_impossible(graph)
         hide_dangerous(graph, versions)
+    copy.opset_import.add(domain=OPAQUE, version=1)  # without it inference fails at a hidden node
     stated = [_stated(graph) for graph in (graphs if believing else _graphs(copy, len(graphs)))]
     standardise(copy, _graphs(copy, len(graphs)), lambda _: None)
     beyond: dict[str, int] = {}
@@ -56,7 +57,7 @@ def infer(model: ModelProto, *, believing: bool = True, problems: list[Problem] 
     if tables is None:
         return stated
     for _ in range(min(MAX_ROUNDS, 8 + MAX_VISITS // (1 + sum(len(graph.node) for graph in graphs)))):
-        settled = settle_ceil_pools(copy, tables)
+        settled = settle_windows(copy, tables)
         if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
         tables = _run(copy, len(graphs), beyond) or tables

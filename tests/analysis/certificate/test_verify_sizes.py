@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
+import pytest
+from onnx import helper, numpy_helper
+from onnxruntime import InferenceSession
 
 from onnxlint_cmsis.analysis.certificate.reading import Model
 from onnxlint_cmsis.analysis.certificate.table import Numbers
@@ -51,3 +53,47 @@ def test_a_size_that_an_onnx_file_states_and_nobody_computes_is_not_covered() ->
     reasons = [*Model(loaded, Numbers()).opaque.values()]
     assert reasons == ["the size of 'm' is what the file states, and not known to be computed"] * 2
     assert onnx_equal(proto, proto)
+
+
+def _behind(window: onnx.NodeProto, sizes: list[int], pick: tuple[int, int]) -> onnx.ModelProto:
+    """A window, and a Slice of the last axis of what it makes."""
+    nodes = [window, helper.make_node("Slice", ["p", "s", "e", "a"], ["y"])]
+    numbers = [numpy_helper.from_array(np.array([n]), name) for n, name in zip((*pick, -1), "sea", strict=True)]
+    numbers.append(numpy_helper.from_array(np.ones([1, 1] + [2] * (len(sizes) - 2), np.float32), "w"))
+    return model(nodes, [value("x", sizes)], [value("y", None)], numbers, opset=18)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attributes", "size", "picks"),
+    [
+        ("MaxPool", {"kernel_shape": [2], "dilations": [3], "auto_pad": "SAME_UPPER"}, 6, [(0, 3), (-6, -3)]),
+        ("LpPool", {"kernel_shape": [1], "strides": [3], "ceil_mode": 1}, 6, [(0, 2), (-3, -1)]),
+        ("ConvTranspose", {"strides": [3], "output_padding": [2], "auto_pad": "SAME_UPPER"}, 3, [(0, 9), (-10, -1)]),
+    ],
+)
+def test_pieces_are_counted_in_the_size_that_onnx_runtime_makes(
+    op_type: str, attributes: dict[str, Any], size: int, picks: list[tuple[int, int]]
+) -> None:
+    """ONNX's inference has a larger size, in which two Slices take the same piece from both ends."""
+    window = helper.make_node(op_type, ["x", "w"][: 1 + (op_type == "ConvTranspose")], ["p"], **attributes)
+    models = [_behind(window, [1, 1, size], pick) for pick in picks]
+    x = np.arange(size, dtype=np.float32).reshape(1, 1, size)
+    before, after = (InferenceSession(m.SerializeToString()).run(None, {"x": x})[0] for m in models)
+    assert before.shape != after.shape
+    assert not onnx_equal(*models)
+
+
+def test_axes_are_counted_from_the_last_that_onnx_runtime_makes() -> None:
+    """ONNX's inference drops the axes of an `output_shape` that is smaller than the input."""
+    window = helper.make_node("ConvTranspose", ["x", "w"], ["p"], output_shape=[2, 2])
+    turned = [helper.make_node("Gather", ["p", "i"], ["y"], axis=axis) for axis in (1, -1)]
+    numbers = [
+        numpy_helper.from_array(np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2), "w"),
+        numpy_helper.from_array(np.array([1, 0]), "i"),
+    ]
+    models = [model([window, node], [value("x", [1, 1, 3, 3])], [value("y", None)], numbers) for node in turned]
+    x = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+    before, after = (InferenceSession(m.SerializeToString()).run(None, {"x": x})[0] for m in models)
+    assert before.shape == after.shape == (1, 2, 2, 2)
+    assert (before != after).any()
+    assert not onnx_equal(*models)
