@@ -163,10 +163,12 @@ def _resizing(name: str, roles: Roles | None = None) -> Operator:
 
 EXPAND = replace(_repeating("Expand", expand, expand_values, Roles(sizes=(1,))), demand=elementwise_demand)
 
+RESIZE = _resizing("Resize", Roles(sizes=(3,)))
+
 RESIZING = (
     EXPAND,
     _block_mover("DepthToSpace", depth_to_space, move_depth_to_space),
-    _resizing("Resize", Roles(sizes=(3,))),
+    RESIZE,
     _block_mover("SpaceToDepth", space_to_depth, move_space_to_depth),
     _repeating("Tile", tile, tile_values),
     _resizing("Upsample"),

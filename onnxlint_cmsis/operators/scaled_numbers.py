@@ -53,6 +53,12 @@ class Fixed(NamedTuple):
         scales, zeros = (np.broadcast_to(part, sizes).astype(np.float64) for part in spread)
         return Fixed(self.array, scales, zeros)
 
+    def has_scale(self, scale: Array, zero: Array, axis: int) -> bool:
+        """Tell whether integers have these scales and zero-points, and so come out of QuantizeLinear as they are."""
+        stated = Fixed(self.array).scaled(scale, zero, axis)
+        sides = (self.scale, stated.scale), (self.zero, stated.zero)
+        return all(have is not None and want is not None and np.array_equal(have, want) for have, want in sides)
+
     def quantized(self, scale: Array, zero: Array, axis: int, elem_type: str) -> Fixed:
         """Real numbers as QuantizeLinear stores them in integers."""
         axis %= max(self.array.ndim, 1)

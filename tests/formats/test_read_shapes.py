@@ -400,3 +400,23 @@ def test_windows_have_the_size_of_onnx_runtime_or_none(opset: int) -> None:
             assert shape in (None, output.shape), (node, output.shape)
             assert (shape is None) <= (op_type == "MaxPool"), node
     assert told[False] > 100 > told[True] > 0
+
+
+@rounds_pools_up
+@pytest.mark.parametrize(
+    ("op_type", "attributes", "known"),
+    [
+        ("MaxPool", {"kernel_shape": [3], "strides": [3], "auto_pad": "VALID", "pads": [1, 1]}, True),
+        ("AveragePool", {"kernel_shape": [2], "strides": [2], "auto_pad": "SAME_UPPER", "pads": [1, 0]}, True),
+        ("Resize", {"axes": [2], "keep_aspect_ratio_policy": "not_larger"}, True),
+        ("Resize", {"axes": [2], "keep_aspect_ratio_policy": "not_smaller"}, False),
+    ],
+)
+def test_padding_and_ratios_that_onnx_runtime_takes_otherwise(op_type, attributes, known):
+    inputs = ["x", "", "", "w"] if op_type == "Resize" else ["x"]
+    node = helper.make_node(op_type, inputs, ["y"], **attributes)
+    sizes = tensor("w", np.array([5], np.int64))
+    proto = model([node], [value("x", [1, 1, 7])], [value("y", None)], [sizes] * (op_type == "Resize"), opset=19)
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    (output,) = session.run(None, {"x": np.zeros((1, 1, 7), np.float32)})
+    assert read(proto).shape("y") == (output.shape if known else None)

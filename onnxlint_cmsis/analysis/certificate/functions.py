@@ -58,7 +58,10 @@ def quantized(model: Operands, node: Node) -> Value:
     elem_type = model.graph.elem_type(node.outputs[0])
     if isinstance(value, Lanes):
         return model.settled(node, value, quantization(scale, zero, elem_type))
-    if node.int("block_size") or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
+    blocks = node.int("block_size")
+    if not blocks and value.array.dtype.name == elem_type and value.has_scale(scale, zero, axis):
+        return Fixed(value.array)
+    if blocks or value.scale is not None or value.array.dtype != np.float32 or elem_type not in BITS:
         raise NotCoveredError("it quantizes a constant that is computed")
     return value.quantized(scale, zero, axis, elem_type)
 
@@ -111,7 +114,7 @@ def curve(model: Operands, node: Node) -> Lanes:
     usual = own.get("alpha", None if node.domain == TFLITE else defaults("", canonical(node), node.opset).get("alpha"))
     alpha = node.attributes.get("alpha", None if usual is None else float(usual))
     key = ("curve", canonical(node), alpha, *said(node))
-    return model.finished(node, value._replace(ids=model.table.applied(model.table.name(*key), value.ids)))
+    return model.finished(node, value._replace(ids=model.applied(key, value.ids)))
 
 
 def pooling(model: Operands, node: Node) -> Lanes:
@@ -271,6 +274,16 @@ def pad_around(table: Numbers, lane: int, key: Sequence[tuple[int, ...]], fill: 
     return table.name("pad", sizes, before, outer, fill), lane
 
 
+def handed_on(model: Operands, node: Node) -> Value:
+    """Identity, and a Dropout that does not train."""
+    if node.op_type == "Dropout":
+        trains = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1, bool))
+        if len(node.outputs) > 1 or node.opset < BROADCASTING or not isinstance(trains, Fixed) or trains.array.any():
+            raise NotCoveredError("it drops elements, or tells which")
+        said(node)  # its ratio and its seed are for training
+    return model.value(node.inputs[0])
+
+
 Function = Callable[[Operands, Node], "Value | list[Value]"]
 
 
@@ -282,12 +295,12 @@ FUNCTIONS: Mapping[str, Function] = {
     **dict.fromkeys(("GlobalAveragePool", "ReduceMean"), mean),
     **dict.fromkeys(("MatMul", "Gemm"), dense),
     **dict.fromkeys(("Conv", "ConvTranspose"), convolution),
-    "Identity": lambda model, node: model.value(node.inputs[0]),
+    **dict.fromkeys(("Identity", "Dropout"), handed_on),
     "Concat": joined,
     "Pad": padded,
     **dict.fromkeys(("QuantizeLinear", "QUANTIZE"), quantized),
     **dict.fromkeys(("DequantizeLinear", "DEQUANTIZE"), dequantized),
 }
 """What is done with an operator, by its one name."""
-KEEPING: tuple[Function, ...] = (moved, joined, padded, FUNCTIONS["Identity"])
+KEEPING: tuple[Function, ...] = (moved, joined, padded, handed_on)
 """Functions that compute no number."""

@@ -21,7 +21,7 @@ from onnxlint_cmsis.operators.scaled_numbers import Fixed, Quantization, check_z
 from onnxlint_cmsis.operators.views import NodeView
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.analysis.certificate.table import Array
+    from onnxlint_cmsis.analysis.certificate.table import Array, Ids
     from onnxlint_cmsis.formats.format import LoadedFile
 
 
@@ -239,15 +239,18 @@ class Operands(NodeView):
         if not value.scale:
             raise NotCoveredError("it computes with integers that have no scale")
         told = "float32" if value.single else "real", value.scale, value.zero
-        ids = self.table.applied(self.table.name(*told), value.ids)
-        return Lanes(ids, value.shape, value.plane)
+        return Lanes(self.applied(told, value.ids), value.shape, value.plane)
+
+    def applied(self, key: Key, ids: Ids) -> Ids:
+        """A function of one element."""
+        return self.table.elementwise(lambda of: self.table.applied(self.table.name(*key), of), ids)
 
     def clipped(self, value: Lanes, low: float, high: float) -> Lanes:
         """Real numbers between two bounds."""
         if not low <= high:
             raise NotCoveredError(f"its bounds are {low} and {high}")
         value, signs = self.real(value), (math.copysign(1, low), math.copysign(1, high))  # -0.0 is another bound
-        return value._replace(ids=self.table.applied(self.table.name("clip", low, high, *signs), value.ids))
+        return value._replace(ids=self.applied(("clip", low, high, *signs), value.ids))
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
         """Real numbers as the integers of a scale."""
@@ -256,7 +259,9 @@ class Operands(NodeView):
         self.rounded[node.outputs[0]] = value, stated
         single = node.domain == TFLITE and node.op_type in DIVIDES_IN_FLOAT32
         known, told = self.table.known, (digest(value.ids), stated, single)
-        ids = known[told] = known[told] if told in known else settle(self.table, value.ids, stated, single=single)
+        if told not in known:
+            known[told] = self.table.elementwise(lambda of: settle(self.table, of, stated, single=single), value.ids)
+        ids = known[told]
         return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
 
     def paired(self, left: Lanes, right: Lanes, key: Key) -> Lanes:
@@ -270,12 +275,15 @@ class Operands(NodeView):
             parts, plane = [self.spread(part) for part in parts], []
         self.table.look(np.broadcast_shapes(*(part.ids.shape for part in parts)))
         first, second = np.broadcast_arrays(*(part.ids for part in parts))
+        return Lanes(self.table.elementwise(lambda a, b: self._pairs(key, a, b), first, second), shape, tuple(plane))
+
+    def _pairs(self, key: Key, first: Ids, second: Ids) -> Ids:
         exact = all(self.table.are(side, "real", "scaled").all() for side in (first, second))  # without -0.0 and NaN
         if key[0] in SYMMETRIC and (exact or key[0] in ("Add", "Mul")):
             first, second = np.minimum(first, second), np.maximum(first, second)
         ids = self.table.applied(self.table.name(*key), first, second)
         self.table.unsettled[ids] |= self.table.unsettled[second]
-        return Lanes(ids, shape, tuple(plane))
+        return ids
 
 
 def _places(value: Lanes) -> Array:

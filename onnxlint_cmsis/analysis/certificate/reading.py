@@ -19,6 +19,7 @@ from onnxlint_cmsis.analysis.certificate.functions import (
     KEEPING,
     Function,
     dequantized,
+    handed_on,
     moved,
     quantized,
 )
@@ -171,7 +172,7 @@ class Model(Operands):
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
         if in_halves(node, self.graph):
             raise NotCoveredError("runtimes may hold its 16-bit floats as float32 between layers")
-        if self.plain and function not in (moved, FUNCTIONS["Identity"]):
+        if self.plain and function not in (moved, handed_on):
             raise NotCoveredError("runtimes may compute it otherwise")
         computed = {self.graph.elem_type(n) for n in (*node.inputs, *outputs) if n and n not in self.graph.constants}
         computed |= {self.graph.elem_type(node.inputs[position]) for position in operator.roles.data_of(node)}

@@ -12,7 +12,7 @@ import numpy as np
 from onnxlint_cmsis.operators.integers import NotCoveredError, few
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -120,11 +120,32 @@ class Numbers:
         """The lanes that hold one integer for every input."""
         return self.numbers(self.name("constant"), values, 0, values, values)
 
-    def applied(self, name: int, of: Ids, second: Side = 0) -> Ids:
+    def applied(self, name: Side, of: Ids, second: Side = 0) -> Ids:
         """A function of lanes, which is as little settled as they are; integers in it have their bounds."""
         numbers = self.numbers(name, of, second, self.low[of], self.high[of])
         self.unsettled[numbers] |= self.unsettled[of]
         return numbers
+
+    def elementwise(self, function: Callable[..., Ids], *operands: Ids) -> Ids:
+        """What a function of elements makes of operands of one shape.
+
+        Of elements of lanes it makes elements of what it makes of the lanes, so it may stand before or behind a move.
+        """
+        whole = np.stack(operands)
+        held, real = self.are(whole, "at"), self.are(whole, "real")
+        lead = np.take_along_axis(whole, held.argmax(axis=0)[None], axis=0)
+        same = held & (self.rows[whole][..., ::2] == self.rows[lead][..., ::2]).all(axis=-1)
+        same |= self.are(np.where(real, self.rows[whole, 1], whole), *UNIFORM)
+        lifted = held.any(axis=0) & same.all(axis=0)
+        result, lanes = np.empty(lifted.shape, np.int64), np.where(held, self.rows[whole, 1], whole)[:, lifted]
+        result[~lifted] = function(*whole[:, ~lifted]) if not lifted.all() else 0
+        if lifted.any():
+            numbers = function(*lanes)
+            others = ~self.are(numbers, *UNIFORM)
+            names, _, places = self.rows[lead[0, lifted][others]].T
+            numbers[others] = self.applied(names, numbers[others], places)
+            result[lifted] = numbers
+        return result
 
     # A lane over a plane, in row-major order, and its elements.
 
@@ -153,7 +174,7 @@ class Numbers:
         return result
 
 
-KINDS = ("constant", "figure", "stack", "pad", "clip", "real", "scaled", "average", "curve", "Add", "Sub", "Mul")
+KINDS = ("constant", "figure", "stack", "pad", "clip", "real", "scaled", "average", "curve", "at", "Add", "Sub", "Mul")
 """What lanes are asked for."""
 UNIFORM = ("constant", "figure")
 """Lanes whose elements are all the same: one integer, one real number."""

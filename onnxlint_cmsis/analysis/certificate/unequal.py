@@ -69,6 +69,8 @@ def _differing(table: Numbers, key: Key, other: Key) -> list[str]:
     """What differs between two lanes; nothing where they are of different kinds."""
     if key[0] != other[0] or len(key) != len(other):
         return []
+    if key[0] == "at" and key[2:] == other[2:]:
+        return _differing(table, table.key(key[1]), table.key(other[1]))
     words = WORDS.get(key[0], ())
     parts = list(zip(key[1:], other[1:], strict=True))
     inner: list[str] = []

@@ -13,11 +13,11 @@ from onnxlint_cmsis.formats.onnx.input_sizes import believed, forget_results, im
 from onnxlint_cmsis.formats.onnx.known_types import Known, Table
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.formats.onnx.runtime_sizes import settle_sizes
 from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
 from onnxlint_cmsis.formats.onnx.surrogates import Rank, standardise
 from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
-from onnxlint_cmsis.formats.onnx.window_sizes import settle_windows
 from onnxlint_cmsis.ground.types import MAX_AXES, MAX_DIM, Size
 from onnxlint_cmsis.operators.control import CONSTANT
 
@@ -57,7 +57,7 @@ def infer(model: ModelProto, *, believing: bool = True, problems: list[Problem] 
     if tables is None:
         return stated
     for _ in range(min(MAX_ROUNDS, 8 + MAX_VISITS // (1 + sum(len(graph.node) for graph in graphs)))):
-        settled = settle_windows(copy, tables)
+        settled = settle_sizes(copy, tables)
         if not settled and (_complete(copy, tables) or not _improve(copy, tables, stated)):
             break
         tables = _run(copy, len(graphs), beyond) or tables

@@ -1,14 +1,17 @@
-"""Windows whose results ONNX's inference gives other sizes than ONNX Runtime does.
+"""Results that ONNX's inference gives other sizes than ONNX Runtime does.
 
-The copy of the model that inference sees gets attributes that make the right sizes of a pool with `ceil_mode` and of a
-ConvTranspose; where runtimes make several sizes, or none, inference passes the node by.
+The copy of the model that inference sees gets attributes that make the right sizes of a pool and of a ConvTranspose;
+where runtimes make several sizes, or none, inference passes the node by.
 
 * Below operator set 22, a pool with `ceil_mode` counts windows that start in the padding after, and rounds up behind
   SAME padding too. ONNX Runtime does neither in any operator set, nor does ONNX from 22 on.
+* A pool that states `auto_pad` and `pads` takes the latter; ONNX Runtime takes the former.
 * A ConvTranspose whose `output_shape` is smaller than its input loses axes, and under SAME padding `output_padding`
   makes it larger than its stride does.
 * SAME padding of a pool with dilations fits the dilated window in ONNX, and the plain one in ONNX Runtime
   (core/providers/cpu/nn/pool_attributes.h, ComputeSizePadDilations), whose result is smaller.
+* A Resize of some axes that keeps their ratio, and is to be not smaller, scales by the largest ratio in ONNX, and by
+  another one in ONNX Runtime (core/providers/cpu/tensor/upsamplebase.h, AdjustOutputSizeAsPolicy).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from onnxlint_cmsis.formats.onnx.walk import all_graphs
 from onnxlint_cmsis.model.windows import padding_for, reach, rounded_up
 from onnxlint_cmsis.operators.convolution import CONV_TRANSPOSE
 from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, LP_POOL, MAX_POOL
+from onnxlint_cmsis.operators.resizing import RESIZE
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -38,20 +42,23 @@ PADDING = ("auto_pad", "ceil_mode", "output_padding", "output_shape", "pads")
 """Attributes that padding written out takes the place of."""
 
 
-def settle_windows(model: ModelProto, tables: list[Table]) -> bool:
-    """Give windows over planes of known sizes the padding that makes their output's, in place; True where any did.
+def settle_sizes(model: ModelProto, tables: list[Table]) -> bool:
+    """Mend or hide nodes whose inputs have known sizes, in place; True where there were any.
 
     One behind another waits for the next call, whose tables have the right size of what it reads.
     """
     rounds_wrong = imported_versions(model).get("", MENDED) < MENDED
     graphs = [model.graph] if len(tables) == 1 else list(all_graphs(model.graph))
-    settled: set[str] = set()  # what settled windows make, and what is made of that
+    settled: set[str] = set()  # what settled nodes make, and what is made of that
     for node, table in ((node, table) for graph, table in zip(graphs, tables, strict=True) for node in graph.node):
         operator, behind = operator_of_proto(node), not settled.isdisjoint(node.input)
         if not behind and operator in POOLS and len(node.input):
             behind = _settle_pool(node, _plane(table, node.input[0]), rounds_wrong=rounds_wrong)
         elif not behind and operator is CONV_TRANSPOSE and len(node.input) > 1:
             behind = _settle_transposed(node, _plane(table, node.input[0]), _plane(table, node.input[1]))
+        elif not behind and operator is RESIZE and _text(node, "keep_aspect_ratio_policy") == b"not_smaller":
+            behind = bool(ints_attribute(node, "axes"))
+            node.domain = OPAQUE if behind else node.domain
         if behind:
             settled.update(name for name in node.output if name)
     return bool(settled)
@@ -65,11 +72,15 @@ def _plane(table: Table, name: str) -> tuple[Size, ...]:
 def _settle_pool(node: NodeProto, size: tuple[Size, ...], *, rounds_wrong: bool) -> bool:
     kernel, axes = ints_attribute(node, "kernel_shape"), len(size)
     strides, steps = ints_attribute(node, "strides") or [1] * axes, ints_attribute(node, "dilations") or [1] * axes
-    pads, same = ints_attribute(node, "pads") or [0] * 2 * axes, _pads_same(node)
+    automatic, same = _text(node, "auto_pad") not in (b"", b"NOTSET"), _pads_same(node)
+    pads = (None if automatic else ints_attribute(node, "pads")) or [0] * 2 * axes
     if same and any(step != 1 and length > 1 for step, length in zip(steps, kernel, strict=False)):
         node.domain = OPAQUE
         return True
     fitting = axes and {len(kernel), len(strides), len(steps), len(pads) // 2} == {axes} and None not in size
+    if automatic and ints_attribute(node, "pads"):
+        _drop(node, "pads")
+        return True
     if not int_attribute(node, "ceil_mode") or not fitting or min((*kernel, *strides, *steps)) < 1:
         return False
     after = []
@@ -110,7 +121,11 @@ def _settle_transposed(node: NodeProto, size: tuple[Size, ...], kernel: tuple[Si
 
 
 def _pads_same(node: NodeProto) -> bool:
-    return any(attribute.name == "auto_pad" and attribute.s.startswith(b"SAME") for attribute in node.attribute)
+    return _text(node, "auto_pad").startswith(b"SAME")
+
+
+def _text(node: NodeProto, name: str) -> bytes:
+    return next((attribute.s for attribute in node.attribute if attribute.name == name), b"")
 
 
 def _drop(node: NodeProto, *names: str) -> None:
