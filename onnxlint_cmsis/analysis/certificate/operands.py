@@ -61,17 +61,30 @@ class Operands(NodeView):
     def value(self, name: str) -> Value:
         """What a tensor holds."""
         if name in self.graph.constants and name not in self.values:
-            self._stays(name)
-            array = self.read(name)
+            array, given = self.read(name), name not in self.graph.producers
             if array is None:
                 raise NotCoveredError(f"'{name}' cannot be read")
-            self.values[name] = Fixed(array)
+            if self.graph.constants[name].overridable and given:  # an input, with what it is where no caller gives it
+                self.values[name] = self.named(("default", name, digest(array)), name)
+            else:
+                self._stays(name)
+                self.values[name] = Fixed(array)
         if name not in self.values:
             raise NotCoveredError(self.missing.get(name, f"nothing makes '{name}'"))
         return self.values[name]
 
+    def named(self, key: Key, name: str) -> Lanes:
+        """A tensor of which only the name is known: each element is a number of its own."""
+        shape, elem_type = self.shape(name), self.graph.elem_type(name)
+        bits = BITS.get(elem_type, 0)
+        top = (1 << bits - 1) if bits else math.inf
+        told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(shape))
+        ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
+        self.table.hold(ids)
+        return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
+
     def _stays(self, name: str) -> None:
-        """Raise NotCoveredError for a constant that a caller may replace, and for what is folded from one."""
+        """Raise NotCoveredError for what is folded from a constant that a caller may replace."""
         sources = [name]
         for source in sources:  # it grows
             if self.graph.constants[source].overridable:

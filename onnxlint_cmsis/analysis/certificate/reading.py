@@ -6,7 +6,6 @@ The induction runs over the nodes. What is not covered raises NotCoveredError, a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +23,7 @@ from onnxlint_cmsis.analysis.certificate.functions import (
     quantized,
 )
 from onnxlint_cmsis.analysis.certificate.operands import Operands
-from onnxlint_cmsis.analysis.certificate.table import Key, Numbers, digest, digest_of
+from onnxlint_cmsis.analysis.certificate.table import Numbers, digest, digest_of
 from onnxlint_cmsis.analysis.certificate.values import DAMAGED, Lanes, Value
 from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import operator_of
@@ -102,21 +101,11 @@ class Model(Operands):
             try:
                 if mixed and self.elem_type(name) not in BITS:
                     raise NotCoveredError(f"runtimes of two formats take NaN and infinity of '{name}' otherwise")
-                self.values[name] = self._named(("input", position), name)
+                self.values[name] = self.named(("input", position), name)
             except DAMAGED as error:
                 self.missing[name] = str(error)
         for node in self.graph.nodes:
             self._run(node)
-
-    def _named(self, key: Key, name: str) -> Lanes:
-        """A tensor of which only the name is known: each element is a number of its own."""
-        shape, elem_type = self.shape(name), self.graph.elem_type(name)
-        bits = BITS.get(elem_type, 0)
-        top = (1 << bits - 1) if bits else math.inf
-        told, places = self.table.name(*key, bits or elem_type), np.arange(self.table.look(shape))
-        ids = self.table.numbers(told, places, 0, -top, top - 1 if bits else top)
-        self.table.hold(ids)
-        return Lanes(ids.reshape(shape), shape, integers=bool(bits), bits=bits or 8)
 
     def _run(self, node: Node) -> None:
         """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""
@@ -134,7 +123,7 @@ class Model(Operands):
             self.rounded.pop(node.outputs[0], None)
             try:
                 key = self._said(node)
-                self.values.update({n: self._named(("result", key, at), n) for at, n in enumerate(node.outputs) if n})
+                self.values.update({n: self.named(("result", key, at), n) for at, n in enumerate(node.outputs) if n})
             except DAMAGED as nothing:
                 self._lost(node, str(nothing))
 

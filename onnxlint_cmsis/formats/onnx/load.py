@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
+from onnx import GraphProto, ModelProto, TensorProto
 
 from onnxlint_cmsis.formats.onnx.arrays import NUMPY, array_of
 from onnxlint_cmsis.formats.onnx.axes import refuse_axes
@@ -74,8 +74,18 @@ class LoadedModel(NamedTuple):
         return leftovers(self.document, self.tensors)
 
     def computed_sizes(self) -> Mapping[str, tuple[int, ...]]:
-        """Sizes of the main graph's values as ONNX's inference finds them without those that the file states."""
-        table = infer(self.document.model, believing=False)[0]
+        """Sizes of the main graph's values as ONNX's inference finds them without those that the file states.
+
+        Nothing rests on the numbers of a constant that a caller may replace.
+        """
+        model = ModelProto.FromString(self.document.model.SerializeToString())
+        graph, known = model.graph, self.graph.constants
+        fixed = [tensor for tensor in graph.initializer if not (t := known.get(tensor.name)) or not t.overridable]
+        if len(fixed) < len(graph.initializer):
+            kept = GraphProto(initializer=fixed)
+            del graph.initializer[:]
+            graph.initializer.extend(kept.initializer)
+        table = infer(model, believing=False)[0]
         shapes = {name: shape for name, (_, shape) in table.items() if shape is not None}
         return {name: tuple(size or 0 for size in shape) for name, shape in shapes.items() if None not in shape}
 
