@@ -40,8 +40,7 @@ class Point(NamedTuple):
     @property
     def instructions(self) -> float:
         """Cycles that the tables give to instructions, in the middle."""
-        parts = self.predicted().parts
-        return parts.kernels + parts.reference + parts.conversions
+        return sum(self.predicted(2).parts) - sum(self.predicted().parts)
 
     @property
     def scale(self) -> float:

@@ -10,9 +10,11 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
+from onnxlint_cmsis.ground.types import Function
 from onnxlint_cmsis.images.placement import VENDOR_MEMORIES
 from onnxlint_cmsis.timing.cores import CORES, ERROR_OF_OTHERS, OTHER, Core
 from onnxlint_cmsis.timing.device import OVERHEADS
+from onnxlint_cmsis.timing.fetches import CODE
 from onnxlint_cmsis.timing.fit import ERROR_OF_TOTAL
 from onnxlint_cmsis.timing.memories import MEMORIES
 from onnxlint_cmsis.timing.predicted_time import ONE_NUMBER
@@ -56,6 +58,9 @@ of a model, of
 
 * the [predicted instructions](cost.md) x the factor of the kernel on that CPU,
 * lines of weights x cycles of a line where the weights lie,
+* on Cortex-M4 lines of code x cycles of a line of flash: a pixel of a convolution fetches {conv_code:.0f} and one of a
+  depthwise layer {depthwise_code:.0f}, as its code does not fit the cache of 1 KiB that STM32's F4 and L4 have; a 1x1
+  convolution none,
 * lines of activations x cycles of a line where the arena lies,
 * what the runtime does for each operator and each run: TensorFlow Lite Micro {operator} and {run} cycles.
 
@@ -104,10 +109,9 @@ those of the tables:
 LEFT_OUT = (
     "{held} of {rows} rows lie within: {cpus}. The errors of Cortex-M4 and M55 are the least, in steps of 5 % and 1 "
     "%, with which nine of ten rows do. {alone} have rows of one board alone, so that nothing tests them on another. "
-    "The rows of Cortex-M4 outside are CNN_1 and CNN_2 in three builds, above the range by up to half its middle; no "
-    "cause is known. Raspberry Pi Pico 2 and Pico 2 W are one chip, RP2350: where one is left out the other takes "
-    "part, and the time of a line of XIP is that chip's, so that their rows test little. One measurement on your own "
-    "board is worth more than any figure here."
+    "The rows of Cortex-M4 outside are nets with many weights, FC_9, FC_10 and CNN_7. Raspberry Pi Pico 2 and Pico 2 "
+    "W are one chip, RP2350: where one is left out the other takes part, and the time of a line of XIP is that "
+    "chip's, so that their rows test little. One measurement on your own board is worth more than any figure here."
 )
 """What the boards left out say."""
 
@@ -213,6 +217,8 @@ def cycles_page() -> str:
         run=f"{overhead.run[0]:,} to {overhead.run[1]:,}",
         kinds=" | ".join(kinds),
         rule="---|" * len(kinds),
+        conv_code=CODE[Function.CONVOLVE],
+        depthwise_code=CODE[Function.DEPTHWISE],
         firmware=fill(FIRMWARE.format(devices=_devices()), 120, break_long_words=False, break_on_hyphens=False),
     )
     factors = "".join(_factors(core, kinds) for core in CORES)

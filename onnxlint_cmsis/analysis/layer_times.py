@@ -120,9 +120,9 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
     if call is None or core is None or verdict is not Outcome.CMSIS_NN:
         return LayerWork(OTHER, *ends, part="conversions" if converts else "reference")
     turns = model.turns(record.node) or 1
-    weights, activations = fetches(call, core)
+    once = fetches(call, core)
     kernel = model.route(call, target).effective
-    lines = Fetches(turns * weights, turns * activations)
+    lines = Fetches(*(turns * count for count in once))
     return LayerWork(kind_of(kernel), *ends, lines, "conversions" if converts else "kernels")
 
 

@@ -119,7 +119,7 @@ CORES = (
     Core(
         "cortex-m4",
         _times(_IN_ORDER, 1.20),
-        0.30,
+        0.20,
         0,
         2,
         (("flash", "sram"),),

@@ -20,8 +20,16 @@ class Fetches(NamedTuple):
     """Of weights, each as often as it has to be fetched."""
     activations: float = 0.0
     """Of input and output."""
+    code: float = 0.0
+    """Of code that runs again and was lost in between."""
 
 
+CODE = {Function.CONVOLVE: 24.0, Function.DEPTHWISE: 38.0}
+"""Lines of code that each output pixel fetches through a cache of 1 KiB, which STM32's F4 and L4 have before flash.
+
+What runs for a pixel is longer, so that the next one finds none of it: counted with CMSIS-NN's functions of s8 and s16
+for Cortex-M4 (gcc 12.2, -O3) under QEMU, through 32 lines of which the least recently used is lost.
+"""
 BYTES = {"s4": 0.5, "s8": 1, "q7": 1, "s16": 2, "q15": 2, "f16": 2, "f32": 4}
 """Bytes of an activation, or of a weight where the types name it."""
 
@@ -30,8 +38,9 @@ def fetches(call: KernelCall, core: Core) -> Fetches:
     """Lines of a call, arrays for a call whose channel counts are arrays; none where a size of it is not known.
 
     Weights that fill more than three quarters of the cache are fetched again for each pass over output pixels. Without
-    a cache each pass fetches them, and a depthwise layer keeps its few. Input rows that a window needs together and
-    that fill more than a quarter of the cache are fetched for each row of the window.
+    a cache each pass fetches them, and a depthwise layer keeps its few; code is fetched again for each output pixel.
+    Input rows that a window needs together and that fill more than a quarter of the cache are fetched for each row of
+    the window.
     """
     weighted = call.function in WEIGHTED
     if any(size is None for size in (*call.input_dims, *call.output_dims, *(call.filter_dims if weighted else ()))):
@@ -45,16 +54,22 @@ def fetches(call: KernelCall, core: Core) -> Fetches:
         lines = passes if not core.cache else 1 + (weights > 0.75 * core.cache) * (passes - 1)
     if call.function is Function.DEPTHWISE and not core.cache:
         lines = 0.0
+    code = 0.0 if core.cache or _of_one_tap(call) else CODE.get(call.function, 0.0) * prod(_sizes(call.output_dims)[:3])
     source = prod(_sizes(call.input_dims)) * width
     if core.cache and call.function in (Function.CONVOLVE, Function.DEPTHWISE):
         window, stride = call.filter_dims.h or 1, call.stride.h or 1
         row = window * prod(_sizes(call.input_dims)[2:]) * width
         source = source * (1 + (row > core.cache / 4) * (window / stride - 1))
-    return Fetches(weights * lines / LINE, (source + prod(_sizes(call.output_dims)) * width) / LINE)
+    return Fetches(weights * lines / LINE, (source + prod(_sizes(call.output_dims)) * width) / LINE, code)
 
 
 WEIGHT_TYPES = ("s4", "f16", "f32", "q15")
 """Types whose weights are not s8."""
+
+
+def _of_one_tap(call: KernelCall) -> bool:
+    """Tell whether no window is gathered: a 1x1 convolution has a kernel of its own, which stays in its loops."""
+    return call.function is Function.CONVOLVE and (call.filter_dims.h, call.filter_dims.w) == (1, 1)
 
 
 def _sizes(dims: Dims) -> tuple[int, ...]:

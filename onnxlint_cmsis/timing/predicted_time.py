@@ -210,10 +210,12 @@ def _placed(core: Core, device: Device, layer: LayerWork, weights: str, arena: s
     """Cycles of a layer where weights and arena lie in two memories."""
     operator = OVERHEADS.get(device.runtime, Overhead()).operator
     costs = [line_cost(core, name, device.clock) for name in (weights, arena)]
+    code = line_cost(core, "flash", device.clock) or (0.0, 0.0)
     ends = []
     for end, instructions in enumerate((layer.least, layer.most)):
         kernel = instructions * core.factor(layer.kind) * core.bounds(layer.kind)[end]
-        reads = [count * cost[end] for count, cost in zip(layer.fetches, costs, strict=True) if cost]
+        kernel += layer.fetches.code * code[end]
+        reads = [count * cost[end] for count, cost in zip(layer.fetches, costs, strict=False) if cost]
         ends.append((kernel, *reads, operator[end] * core.bounds(OTHER)[end]))
     least, most = map(sum, ends)
     kernel, of_weights, of_activations, of_operator = ((low + high) / 2 for low, high in zip(*ends, strict=True))
