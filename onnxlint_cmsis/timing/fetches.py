@@ -24,7 +24,7 @@ class Fetches(NamedTuple):
     """Of code that runs again and was lost in between."""
 
 
-CODE = {Function.CONVOLVE: 24.0, Function.DEPTHWISE: 38.0}
+CODE: dict[str, float] = {Function.CONVOLVE: 24.0, Function.DEPTHWISE: 38.0}
 """Lines of code that each output pixel fetches through a cache of 1 KiB, which STM32's F4 and L4 have before flash.
 
 What runs for a pixel is longer, so that the next one finds none of it: counted with CMSIS-NN's functions of s8 and s16
@@ -54,7 +54,9 @@ def fetches(call: KernelCall, core: Core) -> Fetches:
         lines = passes if not core.cache else 1 + (weights > 0.75 * core.cache) * (passes - 1)
     if call.function is Function.DEPTHWISE and not core.cache:
         lines = 0.0
-    code = 0.0 if core.cache or _of_one_tap(call) else CODE.get(call.function, 0.0) * prod(_sizes(call.output_dims)[:3])
+    code = 0.0
+    if call.function in CODE and not core.cache and not _of_one_tap(call):
+        code = CODE[call.function] * prod(_sizes(call.output_dims)[:3])
     source = prod(_sizes(call.input_dims)) * width
     if core.cache and call.function in (Function.CONVOLVE, Function.DEPTHWISE):
         window, stride = call.filter_dims.h or 1, call.stride.h or 1
