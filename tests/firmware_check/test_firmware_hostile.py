@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import onnx
@@ -107,6 +109,26 @@ def float_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto:
     return onnx.load(models.residual(tmp_path_factory.mktemp("floats")))
 
 
+@pytest.fixture(scope="module")
+def c_of_named(
+    quantized_model: onnx.ModelProto, float_model: onnx.ModelProto, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], str]:
+    """The C of a model of integers, or of floats taken for a type, with a name; that of the harmless name is kept."""
+    pytest.importorskip("jinja2")
+    folder = tmp_path_factory.mktemp("named")
+
+    @cache
+    def harmless(assume: str) -> str:
+        return written("harmless", assume)
+
+    def written(name: str, assume: str) -> str:
+        path = folder / "model.onnx"
+        onnx.save(renamed(float_model if assume else quantized_model, name), path)
+        return c_of(open_model(str(path), library(), Options({}, assume=assume), folder).program, f"{name}.onnx")
+
+    return lambda name, assume: harmless(assume) if name == "harmless" else written(name, assume)
+
+
 @settings(max_examples=draws(60), deadline=None)
 @given(name=WRITABLE, assume=st.sampled_from(["", "f32", "f16"]))
 @example(name="*\\ int evil; /*", assume="f32")
@@ -114,23 +136,24 @@ def float_model(tmp_path_factory: pytest.TempPathFactory) -> onnx.ModelProto:
 @example(name="*/ int evil; /*", assume="")
 @example(name="\\\n", assume="f16")
 def test_names_of_an_onnx_model_leave_the_tokens_of_its_c_alone(
-    name: str,
-    assume: str,
-    quantized_model: onnx.ModelProto,
-    float_model: onnx.ModelProto,
-    tmp_path_factory: pytest.TempPathFactory,
+    name: str, assume: str, c_of_named: Callable[[str, str], str]
 ) -> None:
-    pytest.importorskip("jinja2")
-    folder = tmp_path_factory.mktemp("named")
-    texts = []
-    for given_name in ("harmless", name):
-        path = folder / "model.onnx"
-        onnx.save(renamed(float_model if assume else quantized_model, given_name), path)
-        program = open_model(str(path), library(), Options({}, assume=assume), folder).program
-        texts.append(c_of(program, f"{given_name}.onnx"))
+    texts = [c_of_named(given_name, assume) for given_name in ("harmless", name)]
     assert texts[1].isascii()
     assert tokens(texts[1]) == tokens(texts[0])
     assert [line.count("/*") for line in texts[1].splitlines()] == [line.count("/*") for line in texts[0].splitlines()]
+
+
+@cache
+def c_of_addition(name: str) -> str:
+    """The C of a `.tflite` file with a name wherever it has one."""
+    model = one_operator(
+        "ADD", [tensor(f"{name}{number}", [1, 4, 4, 8]) for number in range(3)],
+        ("AddOptions", {"fused_activation_function": "RELU"}), description=name,
+    )  # fmt: skip
+    model["subgraphs"][0]["name"] = name
+    model["operator_codes"][0]["custom_code"] = name
+    return c_of(tflite_program(read_tflite("m.tflite", write(model)), library()), f"{name}.tflite")
 
 
 @settings(max_examples=draws(60), deadline=None)
@@ -138,16 +161,7 @@ def test_names_of_an_onnx_model_leave_the_tokens_of_its_c_alone(
 @example(name="*\\ int evil; /*")
 def test_names_of_a_tflite_model_leave_the_tokens_of_its_c_alone(name: str) -> None:
     pytest.importorskip("jinja2")
-    texts = []
-    for given_name in ("harmless", name):
-        model = one_operator(
-            "ADD", [tensor(f"{given_name}{number}", [1, 4, 4, 8]) for number in range(3)],
-            ("AddOptions", {"fused_activation_function": "RELU"}), description=given_name,
-        )  # fmt: skip
-        model["subgraphs"][0]["name"] = given_name
-        model["operator_codes"][0]["custom_code"] = given_name
-        program = tflite_program(read_tflite("m.tflite", write(model)), library())
-        texts.append(c_of(program, f"{given_name}.tflite"))
+    texts = [c_of_addition("harmless"), c_of_addition(name)]
     assert tokens(texts[1]) == tokens(texts[0])
 
 

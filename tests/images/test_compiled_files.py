@@ -103,8 +103,8 @@ def test_what_gcc_writes_is_read(version: int, tmp_path: Path) -> None:
 
 @NEEDS_GCC
 @pytest.mark.parametrize("switch", ["-g", "-frecord-gcc-switches"])
-def test_a_library_tells_its_level(switch: str, tmp_path: Path) -> None:
-    names = objects(tmp_path, f"-mcpu=cortex-m4 -O2 {switch}")
+def test_a_library_tells_its_level(switch: str) -> None:
+    names = objects(f"-mcpu=cortex-m4 -O2 {switch}")
     build = build_from("lib.a", memoryview(archive({Path(name).name: Path(name).read_bytes() for name in names})))
     assert isinstance(build, LibraryBuild)
     assert [*build.library_levels] == ["-O2"]

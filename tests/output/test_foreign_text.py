@@ -151,9 +151,13 @@ def check_output(form: str, out: str) -> None:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(MODELS, st.sampled_from([40, 57, 80, 200]))
+@given(MODELS, st.sampled_from([40, 57, 80, 200]), st.sampled_from([(), ("--full-names", "--explain")]))
 def test_nothing_acts_in_any_command_or_format(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str], columns: int
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    drawn: dict[str, str],
+    columns: int,
+    more: tuple[str, ...],
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     with tempfile.TemporaryDirectory() as working, monkeypatch.context() as moved:
@@ -165,10 +169,9 @@ def test_nothing_acts_in_any_command_or_format(
         Path(other).write_bytes(hostile_model({**drawn, "node": "n"}))
         common = ("--isolated", "--target", "cortex-m55")
         for form in FORMATS:
-            for more in ((), ("--full-names", "--explain")):
-                out = said(capfd, "lint", *common, "--min-level", "note", "--output-format", form, *more, "--", path)
-                assert len(out) > 100
-                check_output(form, out)
+            out = said(capfd, "lint", *common, "--min-level", "note", "--output-format", form, *more, "--", path)
+            assert len(out) > 100
+            check_output(form, out)
         for command in ("layers", "memory", "widths"):
             check_lines(said(capfd, command, *common, "--", path))
             check_json(said(capfd, command, *common, "--output-format", "json", "--", path))
@@ -200,9 +203,9 @@ def hostile_tflite(drawn: dict[str, str]) -> bytes:
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(MODELS)
+@given(MODELS, st.sampled_from(["--diff", "--fix"]))
 def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str]
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str], change: str
 ) -> None:
     with tempfile.TemporaryDirectory() as working, monkeypatch.context() as moved:
         moved.chdir(working)
@@ -211,9 +214,8 @@ def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
         Path(lite).write_bytes(hostile_tflite(drawn))
         for form in FORMATS:
             check_output(form, said(capfd, "lint", *common, "--min-level", "note", "--output-format", form, "--", lite))
-            for change in ("--diff", "--fix"):
-                Path(path).write_bytes(hostile_model(drawn))
-                check_output(form, said(capfd, "lint", *common, change, "--output-format", form, "--", path))
+            Path(path).write_bytes(hostile_model(drawn))
+            check_output(form, said(capfd, "lint", *common, change, "--output-format", form, "--", path))
         for command in ("layers", "memory", "widths"):
             check_lines(said(capfd, command, *common, "--", lite))
             check_json(said(capfd, command, *common, "--output-format", "json", "--", lite))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,9 +55,15 @@ def includes() -> list[str]:
 
 
 @cache
-def objects(folder: Path, flags: str) -> tuple[str, ...]:
+def _kept() -> tempfile.TemporaryDirectory[str]:
+    """A folder for as long as the process runs."""
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def objects(flags: str) -> tuple[str, ...]:
     """Objects of the library, compiled once for each set of flags."""
-    home = folder / "".join(letter if letter.isalnum() else "_" for letter in flags)
+    home = Path(_kept().name) / "".join(letter if letter.isalnum() else "_" for letter in flags)
     home.mkdir()
     sources = sorted(str(path) for path in (library() / "Source").rglob("arm_*.c"))
     compile_ = [GCC, "-mthumb", *flags.split(), "-ffunction-sections", *includes(), "-w", "-c"]
@@ -72,7 +79,5 @@ def built(
     source.write_text(MAIN % {"qualifiers": qualifiers, "model": ",".join(map(str, MODEL))})
     own = [GCC, "-mthumb", *(application or flags).split(), *includes(), "-w"]
     link = ["--specs=nosys.specs", "-Wl,--gc-sections", "-Wl,-Map=" + str(folder / "app.map")]
-    subprocess.run(
-        [*own, str(source), *objects(folder, flags), *link, "-o", str(image)], check=True, capture_output=True
-    )
+    subprocess.run([*own, str(source), *objects(flags), *link, "-o", str(image)], check=True, capture_output=True)
     return image

@@ -12,13 +12,14 @@ import pytest
 from onnxlint_cmsis.formats.flatbuffer import root_of
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.schema import SCHEMA
+from support.draws import draws
 from support.tflite_edits import EDITS
 from support.tflite_fields import DIFFERS, EQUAL, REFUSED, Change, changed, described, told
 from support.tflite_models import one_operator, tensor
 from support.tflite_steps import as_converted, random_chain
 from support.tflite_writer import write
 
-EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES") or draws(60))
 """Changes of each file."""
 
 

@@ -16,6 +16,7 @@ from onnxlint_cmsis.fixers.proof.litert import LiteRtModel
 from onnxlint_cmsis.formats.format import ONNX, TFLITE
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from support import linter
+from support.draws import draws
 from support.equal_files import onnx_equal, tflite_equal
 from support.fix_random import changed_model
 from support.lies import DIFFERS, OUTCOMES, REFUSED, Pair, planned, tell_lies
@@ -27,7 +28,7 @@ from support.tflite_plans import case
 from support.tflite_steps import as_converted, random_chain
 from support.two_convolutions import BIAS, FIRST, SECOND, layers, steady_pair
 
-EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES") or draws(60))
 """Lies that are told."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from support.draws import draws
 from support.onnx_changes import CHANGES
 from support.onnx_drafts import QOPERATORS
 from support.onnx_operations import FLOATS
@@ -11,7 +12,7 @@ from support.onnx_pair_runs import DIFFERS, EQUAL
 from support.onnx_pairs import hunt
 from support.operator_records import ONNX_RECORDS
 
-EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60")) * 5
+EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES") or draws(60)) * 5
 """Pairs that are drawn."""
 LEFT_OUT = {
     *("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),

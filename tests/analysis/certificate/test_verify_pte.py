@@ -9,10 +9,11 @@ import pytest
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.ground.types import Isa
+from support.draws import draws
 from support.pte_pairs import FALSE, RIGHT, WAYS, hunt
 from support.pte_programs import random_program
 
-EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES") or draws(60))
 """Pairs that are drawn."""
 
 
