@@ -7,15 +7,16 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import firmware_check.cli  # noqa: F401 - once, and not in each of the processes
 from firmware_check.compilers import CompilerRow, headers_of, program_of
 from firmware_check.errors import FirmwareError
 from support import paths
+from support.forked import python
 
 TOOLS = ("arm-none-eabi-gcc", "qemu-system-arm")
 MISSING = [name for name in TOOLS if not shutil.which(name)]
@@ -46,10 +47,9 @@ def check(
     *arguments: str, env: dict[str, str] | None = None, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The program in another process."""
-    return subprocess.run(
-        [sys.executable, "-m", "firmware_check", *arguments], capture_output=True, text=True, check=False,
-        cwd=folder or paths.ROOT, env={**os.environ, "PYTHONPATH": str(paths.ROOT), **(env or {})},
-    )  # fmt: skip
+    words = ["-m", "firmware_check", *arguments]
+    done = python(words, folder or paths.ROOT, settings={"PYTHONPATH": str(paths.ROOT), **(env or {})}, patience=600)
+    return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def data(*arguments: str, code: int = 0) -> dict:
