@@ -4,7 +4,8 @@
 kernels/portable/cpu and backends/cortex_m/ops, as the tree's own CMake builds them. FLAGs go to arm-none-eabi-g++:
 those that chose the CPU for the library, and `-I` and `-D` as the tree has them. Each call of RECORDS runs under QEMU
 on PATTERNS of data; a plugin counts what it retires. The least and the most of each call go into RECORDS under the
-name BUILD, such as `dsp -O3 nano`, for lab/fit_executorch.py.
+name BUILD, such as `dsp -O3 nano`, for lab/fit_executorch.py; it ends in `sp` for a floating-point unit of Cortex-M7
+for 32 bits alone.
 """
 
 from __future__ import annotations

@@ -292,11 +292,11 @@ def _own_errors() -> str:
     numbers = [numbers for cores in table["kernels"].values() for numbers in cores.values()]
     shared = sum(isinstance(of_core, str) for of_core in numbers)
     return fill(
-        "`tests/data/cost_executorch.jsonl.gz`). Calls that were left out of the fit lie outside of the bounds by "
-        f"{off:.1f} % at most; then bounds are moved apart by {table['margin_percent']} %, and none lies outside. Of "
-        f"{len(numbers)} kinds of code on a core {shared} have the numbers of another one, as above. Releases from "
-        "1.1.0 (1.3.0 between float and integers) to 1.4.1 have the same source; that of 1.5.1 was not read. Other "
-        "CPUs stay unknown. `lab/measure_executorch.py` measures another build.",
+        "M7 with both units; `tests/data/cost_executorch.jsonl.gz`). Calls that were left out of the fit lie outside "
+        f"of the bounds by {off:.1f} % at most; then bounds are moved apart by {table['margin_percent']} %, and none "
+        f"lies outside. Of {len(numbers)} kinds of code on a core {shared} have the numbers of another one, as above. "
+        "Releases from 1.1.0 (1.3.0 between float and integers) to 1.4.1 have the same source; that of 1.5.1 was not "
+        "read. Other CPUs stay unknown. `lab/measure_executorch.py` measures another build.",
         120,
         break_on_hyphens=False,
     )

@@ -38,7 +38,8 @@ def test_every_measured_call_of_own_code_lies_in_its_range(cpu: str) -> None:
     apart: Counter[str] = Counter()
     nearest: dict[str, float] = {}
     for row in records():
-        assert Counter(build.split()[0] for build in row["instructions"]) == dict.fromkeys(CORES.values(), 6)
+        builds = Counter(build.split()[0] for build in row["instructions"])
+        assert builds == {**dict.fromkeys(CORES.values(), 6), "cortex-m7": 9}  # three with a unit for 32 bits alone
         low, high = spans_of(row)[CORES[cpu]]
         span = range_of(row, target_of(cpu))
         if span is None:
