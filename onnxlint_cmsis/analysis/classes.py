@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onnxlint_cmsis.analysis.dimensions import Decider, DimensionClass, Dimensions, SizeName
-from onnxlint_cmsis.analysis.new_lanes import lock_new_lanes
 from onnxlint_cmsis.analysis.risks import risks
 from onnxlint_cmsis.analysis.walk import walk
 from onnxlint_cmsis.ground.types import Freedom
@@ -26,6 +25,8 @@ def analyse(graph: Graph) -> Dimensions:
     context = walk(graph)
     locks = _locks(context)
     if risky := risks(graph):
+        from onnxlint_cmsis.analysis.new_lanes import lock_new_lanes
+
         lock_new_lanes(context, risky)
         locks = _locks(context)
     resolver = Resolver(_class_roots(context))

@@ -6,7 +6,6 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cli.file_fix import fix_file
 from onnxlint_cmsis.formats.format import file_of, format_of, is_image, part
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -118,6 +117,8 @@ def fix_one(job: Job) -> Linted:
         fix = FixResult(job.settings.fix_policy, changed=False, written=False, reason=missing, failed=failed)
         return linted._replace(file=linted.file._replace(fix=fix))
     try:
+        from onnxlint_cmsis.cli.file_fix import fix_file
+
         fixed, state = fix_file(job.path, job.settings, write=job.fix != "diff")
         if fixed is None:
             return Linted(job, _nothing_said(job))

@@ -11,9 +11,7 @@ from onnxlint_cmsis.cmsis_nn.compilers import MeasuredCompiler, measured_compile
 from onnxlint_cmsis.cmsis_nn.cost_records import ALIGNED, float_build, integer_build, table_for
 from onnxlint_cmsis.cmsis_nn.data_ranges import data_range
 from onnxlint_cmsis.cmsis_nn.kernel_loops import MEASURED, REVERSED, kernel_of
-from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
-from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import to_conv
-from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, add, sizes_of
+from onnxlint_cmsis.cmsis_nn.loops.sizes import SHORT, Counts, add, sizes_of
 from onnxlint_cmsis.cmsis_nn.loops.without_bias import without_bias
 from onnxlint_cmsis.cmsis_nn.releases import holds
 from onnxlint_cmsis.cmsis_nn.route import Route, route
@@ -164,6 +162,8 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
         return None  # measured without an offset, which takes 4 to 29 % (7.0.0), and with biases of 64 bits
     counts: Counts = {f"via.{function}": 1 for function in taken.chain[:-1]}
     if call.entry == "depthwise_s8" and taken.kernel.startswith("arm_convolve"):
+        from onnxlint_cmsis.cmsis_nn.loops.depthwise_s8 import to_conv
+
         sizes = sizes._replace(filter_c=sizes.in_c)
         add(counts, to_conv(sizes))
     covered = kernel.covers(sizes)
@@ -172,8 +172,8 @@ def _counted(call: KernelCall, target: Target, taken: Route) -> _Counted | None:
     of_one: Counts = {}
     if covered is not False:
         if sizes.n > 1 and not kernel.several:
-            of_one = counts | kernel.loops(sizes._replace(n=1), target.isa)
-        add(counts, kernel.loops(sizes, target.isa))
+            of_one = counts | kernel.counts(sizes._replace(n=1), target.isa)
+        add(counts, kernel.counts(sizes, target.isa))
         if not call.bias and holds(MEASURED, "", target.release):
             add(counts, without_bias(taken.effective, sizes, target.isa))
     return _Counted(counts, covered, sizes.n, of_one)

@@ -24,9 +24,8 @@ from onnxlint_cmsis.cmsis_nn.delegations import delegations_of
 from onnxlint_cmsis.cmsis_nn.duties import Duty, duty_of
 from onnxlint_cmsis.cmsis_nn.evidence import evidence
 from onnxlint_cmsis.cmsis_nn.legacy.builds import runs_dsp_body
-from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
 from onnxlint_cmsis.cmsis_nn.loops.plane import AxisSizes, Plane, plane
-from onnxlint_cmsis.cmsis_nn.loops.sizes import LONGEST
+from onnxlint_cmsis.cmsis_nn.loops.sizes import LONGEST, SHORT
 from onnxlint_cmsis.cmsis_nn.measured_pairs import measured_pairs
 from onnxlint_cmsis.cmsis_nn.parameters import Parameters, parameters
 from onnxlint_cmsis.cmsis_nn.reference_instructions import copy_range, reference_range

@@ -52,14 +52,12 @@ def route_classes(calls: KernelCall, targets: Sequence[Target], *, large: bool =
         raise OverflowError
     moving = frozenset(name for name in CHANNELS & known.keys() if known[name].ndim)
     length = next(known[name].size for name in moving)
-    asked = [
-        [condition for condition, names in comparisons(calls.entry, target) if moving & names and names <= known.keys()]
-        for target in targets
-    ]
+    asked = [_asked(calls.entry, target, moving, frozenset(known)) for target in targets]
     truths: dict[int, NDArray[np.bool_] | None] = {}  # by identity: targets share the rows' own conditions
+    numbers: dict[int, Numbers] = {}  # conditions share terms
     for condition in chain(*asked):
         if id(condition) not in truths:
-            left, right = (_evaluated(side, known, applied) for side in condition.terms)
+            left, right = (_evaluated(side, known, applied, numbers) for side in condition.terms)
             truth: NDArray[np.bool_] = COMPARED[condition.op](left, right)
             truths[id(condition)] = truth if truth.any() and not truth.all() else None
     return tuple(_numbered([truths[id(condition)] for condition in row], length) for row in asked)
@@ -68,12 +66,20 @@ def route_classes(calls: KernelCall, targets: Sequence[Target], *, large: bool =
 def _numbered(truths: Sequence[NDArray[np.bool_] | None], length: int) -> Numbers:
     """A number for each of the calls, the same for calls of which all the same is true; None is true of all or none."""
     differing = list({truth.tobytes(): truth for truth in truths if truth is not None}.values())
+    if len(differing) == 1:
+        return differing[0].astype(np.int64)
     numbers = np.zeros(length, dtype=np.int64)
     for first in range(0, len(differing), MANY):
         for truth in differing[first : first + MANY]:
             numbers = 2 * numbers + truth
         _, numbers = np.unique(numbers, return_inverse=True)
     return numbers
+
+
+@cache
+def _asked(entry: str, target: Target, moving: frozenset[str], known: frozenset[str]) -> tuple[Condition, ...]:
+    """The comparisons of a call with these variables that some of the moving ones decide."""
+    return tuple(part for part, names in comparisons(entry, target) if moving & names and names <= known)
 
 
 @cache
@@ -122,14 +128,23 @@ def _parts(condition: Condition) -> Iterator[Condition]:
         yield from _parts(part)
 
 
-def _evaluated(value: Term, known: Mapping[str, Numbers], applied: Mapping[str, Applied]) -> Numbers:
-    """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value."""
+def _evaluated(
+    value: Term, known: Mapping[str, Numbers], applied: Mapping[str, Applied], done: dict[int, Numbers]
+) -> Numbers:
+    """The term for every call at once; a division by zero, which C leaves undefined, gives a separate marker value.
+
+    `done` has the terms that were met before, by identity.
+    """
     if value.op == "var":
         return known[value.name]
-    if value.op == "int":
-        return np.array(value.value, dtype=np.int64)
-    left = _evaluated(value.parts[0], known, applied)
-    return left if value.op == "name" else applied[value.op](left, _evaluated(value.parts[1], known, applied))
+    if id(value) not in done:
+        if value.op == "int":
+            numbers = np.array(value.value, dtype=np.int64)
+        else:
+            sides = [_evaluated(part, known, applied, done) for part in value.parts]
+            numbers = sides[0] if value.op == "name" else applied[value.op](*sides)
+        done[id(value)] = numbers
+    return done[id(value)]
 
 
 def _quotient(left: Numbers, right: Numbers) -> Numbers:

@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.config.accepted import suppressed
-from onnxlint_cmsis.config.baseline import Baseline, has, read
 from onnxlint_cmsis.config.selection import fixable
 from onnxlint_cmsis.config.settings import Settings
 
 if TYPE_CHECKING:
+    from onnxlint_cmsis.config.baseline import Baseline
     from onnxlint_cmsis.ground.findings import Finding
     from onnxlint_cmsis.model.graph import Graph
 
@@ -20,12 +20,20 @@ class Consent:
 
     def __init__(self, settings: Settings, path: str) -> None:
         self._settings, self._path = settings, path
-        self._codes = fixable(settings, path)
+
+    @cached_property
+    def _codes(self) -> frozenset[str]:
+        """Codes of the rules whose findings a fix may act on."""
+        return fixable(self._settings, self._path)
 
     @cached_property
     def _baseline(self) -> Baseline | None:
         """The baseline, read when a finding is first asked about. Raises BaselineError."""
-        return read(self._settings.baseline) if self._settings.baseline else None
+        if not self._settings.baseline:
+            return None
+        from onnxlint_cmsis.config.baseline import read
+
+        return read(self._settings.baseline)
 
     def fixable(self, graph: Graph, finding: Finding) -> bool:
         """Tell whether a fix may act on a finding."""
@@ -35,4 +43,8 @@ class Consent:
         """Tell whether the configuration, the model or the baseline accepts a finding, of any rule."""
         if suppressed(self._settings, self._path, graph, finding):
             return True
-        return self._baseline is not None and has(self._baseline, self._path, finding)
+        if self._baseline is None:
+            return False
+        from onnxlint_cmsis.config.baseline import has
+
+        return has(self._baseline, self._path, finding)

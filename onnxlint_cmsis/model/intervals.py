@@ -119,7 +119,8 @@ def interval_of(low: Floats, high: Floats, *sources: Interval) -> Interval:
         unknown = unknown | source.varies
     if low is high and not unknown.any():
         return Interval(low, high, unknown, _first_fault(sources))
-    low, high, unknown = np.broadcast_arrays(low, high, unknown) if low is not high else (low, low, unknown)
+    if low is not high and not low.shape == high.shape == unknown.shape:
+        low, high, unknown = np.broadcast_arrays(low, high, unknown)
     return Interval(low, high, np.asarray(unknown & ~(low == high)), _first_fault(sources))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.model.context import Context, Element
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.roles import Roles
@@ -47,7 +48,7 @@ class Operator:
     """When it may make NaN or infinity of finite numbers."""
     layout: Layout
     """How the axes of its tensors lie at run time."""
-    new_lane: NewLane | NotFollowed = field(kw_only=True)
+    new_lane: NewLane | NotFollowed
     """What a new lane of its constants holds."""
     domain: str = ""
     """Operator set domain, empty for the default one."""

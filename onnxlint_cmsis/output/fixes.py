@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.price_text import whole_price
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.ground.words import NAMED
 from onnxlint_cmsis.output.plain import counted, paint, printable
-from onnxlint_cmsis.output.proofs import change_text, proof_text
 from onnxlint_cmsis.output.shown_names import listed, with_short_names
 from onnxlint_cmsis.output.wrapping import labelled, wrapped
 
@@ -65,6 +63,9 @@ def fix_summary(run: Run) -> str:
 
 def _details(fix: FixResult, *, every: bool) -> Iterator[tuple[str, str]]:
     """(label, text) of each line under a fix, of every layer and constant too where that is asked for."""
+    from onnxlint_cmsis.analysis.price_text import whole_price
+    from onnxlint_cmsis.output.proofs import change_text, proof_text
+
     for change in fix.classes:
         yield "class", _class(change)
     yield from (("adds", text) for text in fix.added)

@@ -15,13 +15,13 @@ from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
-from onnxlint_cmsis.runtimes.interpretation import ArenaSize, FileOperator
-from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
-from onnxlint_cmsis.runtimes.remark import RuntimeRemark
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.cmsis_nn.library import Duty
+    from onnxlint_cmsis.runtimes.interpretation import ArenaSize, FileOperator
     from onnxlint_cmsis.runtimes.judged_layers import Judged, JudgedLayer
+    from onnxlint_cmsis.runtimes.memory_report import MemoryReport, PlanGain
+    from onnxlint_cmsis.runtimes.remark import RuntimeRemark
     from onnxlint_cmsis.runtimes.tflm.resolver import Resolver
 
 

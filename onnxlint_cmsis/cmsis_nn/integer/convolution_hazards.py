@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.cmsis_nn.arguments import BIAS, COLS, CTX_SIZE, DILATION, FILTER, IN, OUT, PAD, STRIDE, TAPS
 from onnxlint_cmsis.cmsis_nn.conditions import TRUE, Condition, all_of, any_of, equal, greater, unequal
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
-from onnxlint_cmsis.cmsis_nn.loops.convolve_s16 import SHORT
+from onnxlint_cmsis.cmsis_nn.loops.sizes import SHORT
 from onnxlint_cmsis.cmsis_nn.releases import V5_8, V5_9
 from onnxlint_cmsis.cmsis_nn.rows import MVE_ONLY, Origin, kernel_at
 from onnxlint_cmsis.cmsis_nn.terms import Term, minimum, named, round_up

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.loops.memory import block, copy_in_c, library_copy, library_fill
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
-from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, add, by_rest
+from onnxlint_cmsis.cmsis_nn.loops.sizes import SHORT, Counts, LoopSizes, add, by_rest
 from onnxlint_cmsis.cmsis_nn.loops.weights_s4 import tap_copies
 from onnxlint_cmsis.ground.types import Isa
-
-SHORT = 512
-"""Products of a sum that the s16 kernels add in 32 bits; those behind them in 64 (MAX_COL_COUNT)."""
 
 
 def convolve_s16(sizes: LoopSizes, isa: Isa) -> Counts:

@@ -6,12 +6,14 @@ arm_elementwise_mul_s16.c (7.0.0), arm_maximum_s8.c and arm_minimum_s8.c (7.0.0 
 
 from __future__ import annotations
 
+from functools import partial
+
 from onnxlint_cmsis.cmsis_nn.loops.plane import up
 from onnxlint_cmsis.cmsis_nn.loops.sizes import Counts, LoopSizes, add
 from onnxlint_cmsis.ground.types import Isa
 
 
-def elementwise_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def _elementwise_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_elementwise_add_s8 (`add`) and arm_elementwise_mul_s8 (`mul`) over the whole tensor."""
     length = sizes.n * sizes.in_h * sizes.in_w * sizes.in_c
     if isa is Isa.SCALAR:
@@ -21,7 +23,7 @@ def elementwise_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     return {name: 1, f"{name}.four": length // 4, f"{name}.single": length % 4, f"{name}.single.enter": length % 4 > 0}
 
 
-def elementwise_s16(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def _elementwise_s16(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     """arm_elementwise_add_s16 (`add_s16`) and arm_elementwise_mul_s16 (`mul_s16`) over the whole tensor."""
     length = sizes.n * sizes.in_h * sizes.in_w * sizes.in_c
     if isa is Isa.MVE:
@@ -34,7 +36,7 @@ LEVELS = ("all", "image", "row", "pixel")
 """Levels at which a loop over all remaining elements begins, from the outermost."""
 
 
-def extreme_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
+def _extreme_s8(name: str, sizes: LoopSizes, isa: Isa) -> Counts:
     """Loops go down to the level where the operands have equal sizes, or one of them is a single number.
 
     gcc makes separate loops for each level, so each piece is named after its level.
@@ -66,3 +68,8 @@ def _product(sizes: tuple[int, ...]) -> int:
     for size in sizes:
         total = total * size
     return total
+
+
+add_s8, mul_s8 = (partial(_elementwise_s8, name) for name in ("add", "mul"))
+add_s16, mul_s16 = (partial(_elementwise_s16, name) for name in ("add_s16", "mul_s16"))
+maximum_s8, minimum_s8 = (partial(_extreme_s8, name) for name in ("maximum", "minimum"))

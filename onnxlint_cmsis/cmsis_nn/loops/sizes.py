@@ -136,6 +136,8 @@ class LoopSizes(NamedTuple):
         return AxisSizes(self.out_w, self.stride_w, self.pad_w, self.filter_w, self.dilation_w, self.in_w)
 
 
+SHORT = 512
+"""Products of a sum that the s16 kernels add in 32 bits; those behind them in 64 (MAX_COL_COUNT)."""
 LONGEST = 1 << 20
 """Largest size, stride, padding or dilation of windows that are counted one by one; no Cortex-M holds more."""
 OTHER_IMAGES = (

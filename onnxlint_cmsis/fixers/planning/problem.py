@@ -72,7 +72,10 @@ class Factor:
     def measure(self, sizes: tuple[int, ...]) -> Measures:
         """Measures at the sizes of the scope, in its order."""
         if sizes not in self._cells:
-            self._cells[sizes] = tuple(self.table([(size,) for size in sizes]).reshape(-1).tolist())
+            places = [where.get(size) for size, where in zip(sizes, self._indices, strict=True)]
+            kept = None if None in places else self._kept
+            cell = self.table([(size,) for size in sizes]) if kept is None else kept[(slice(None), *places)]
+            self._cells[sizes] = tuple(cell.reshape(-1).tolist())
         return self._cells[sizes]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from onnxlint_cmsis.fixers.planning.descent import descend
 from onnxlint_cmsis.fixers.planning.elimination import eliminate, order, tabulate
 from onnxlint_cmsis.fixers.planning.measures import Level, scores
 from onnxlint_cmsis.fixers.planning.problem import FACTOR_WORK, SearchWork, SizeProblem, Sizes
@@ -34,6 +33,8 @@ def solve(
     exact, bound = _exact(problem, levels, ceilings, traded, work)
     if exact and not bound:
         return exact[0]
+    from onnxlint_cmsis.fixers.planning.descent import descend
+
     candidates = [problem.present, *exact, descend(problem, levels, ceilings, problem.present, work)]
     return min(candidates, key=lambda sizes: scores(levels, problem.totals(sizes)))
 

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,10 @@ from onnxlint_cmsis.formats.onnx.to_graph import Flattener
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Size
 from onnxlint_cmsis.model.graph import Graph, Problem
-from onnxlint_cmsis.model.leftovers import Leftovers
 from onnxlint_cmsis.model.model_error import ModelError
+
+if TYPE_CHECKING:
+    from onnxlint_cmsis.model.leftovers import Leftovers
 
 __all__ = ["LoadedModel", "ModelError", "load", "load_model"]
 
