@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.class_facts import ClassFact, brief_price, price_text, saved_facts
-from onnxlint_cmsis.checks.hazard_statements import way_out
+from onnxlint_cmsis.checks.subjects import way_out
 from onnxlint_cmsis.ground.findings import Finding
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onnxlint_cmsis.checks.near_by import about_padding, met_by, pad_in_front, right_releases, span, works
-from onnxlint_cmsis.checks.subjects import Subject, freedom_text, with_resize
+from onnxlint_cmsis.checks.subjects import Subject, freedom_text, taken, way_out, with_resize
 from onnxlint_cmsis.cmsis_nn.hazard import Hazard
 from onnxlint_cmsis.cmsis_nn.library import evidence
 from onnxlint_cmsis.ground.findings import Effect, Resize, Statement
@@ -43,7 +43,7 @@ def statement(subject: Subject, hazard: Hazard) -> Statement:
     if not near and (exact or not open_way):
         mending += _way_round(subject, hazard, exact)
     if repair and not open_way and not mending:
-        mending.append(f"{_taken(*repair)}, but {freedom_text(repair[0])}.")
+        mending.append(f"{taken(*repair)}, but {freedom_text(repair[0])}.")
     if not sure:
         parts.append(_not_sure(subject.target))
     if hazard.kind == RETURNS_ERROR:
@@ -79,18 +79,6 @@ def _not_sure(target: Target) -> str:
     if target.compiler_version:
         return f"{target.compiler} {target.compiler_version} was not run and may do the same."
     return f"Which {target.compiler} builds it is not known; --compiler {target.compiler}@VERSION says it."
-
-
-def way_out(change: Resize, kernel: str) -> str:
-    """The sentence on a channel count that may change and meets no hazard."""
-    return f"{_taken(change, kernel)}, of which no hazard is known ({change.freedom.value})."
-
-
-def _taken(change: Resize, kernel: str) -> str:
-    """`17 input channels for 12 take arm_convolve_s8`."""
-    if change.variable == "ch_mult":
-        return f"A channel multiplier of {change.want} for {change.have} takes {kernel}"
-    return f"{change.want} input channels for {change.have} take {kernel}"
 
 
 def _way_round(subject: Subject, hazard: Hazard, exact: str) -> Iterator[str]:

@@ -153,6 +153,18 @@ def with_resize(said: Statement, change: Resize, wanted: str) -> Statement:
     return replace(said, resize=change, wanted=wanted, location=location)
 
 
+def way_out(change: Resize, kernel: str) -> str:
+    """The sentence on a channel count that may change and meets no hazard."""
+    return f"{taken(change, kernel)}, of which no hazard is known ({change.freedom.value})."
+
+
+def taken(change: Resize, kernel: str) -> str:
+    """`17 input channels for 12 take arm_convolve_s8`."""
+    if change.variable == "ch_mult":
+        return f"A channel multiplier of {change.want} for {change.have} takes {kernel}"
+    return f"{change.want} input channels for {change.have} take {kernel}"
+
+
 def freedom_text(change: Resize) -> str:
     """Say in words who else moves with a channel count: `COUPLED with 'conv1', 'conv2'`."""
     where = f"axis {change.axis} of '{change.tensor}' is {change.freedom.value}"

@@ -7,8 +7,8 @@ import pytest
 from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.checks.class_facts import ClassFact
 from onnxlint_cmsis.checks.class_repairs import priced
-from onnxlint_cmsis.checks.execution_checks import way_out
 from onnxlint_cmsis.checks.quantizer_advice import brief_advice
+from onnxlint_cmsis.checks.subjects import way_out
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize
 from onnxlint_cmsis.ground.types import Freedom, Level
 from support.goldens import Told

@@ -72,9 +72,9 @@ class Factor:
     def measure(self, sizes: tuple[int, ...]) -> Measures:
         """Measures at the sizes of the scope, in its order."""
         if sizes not in self._cells:
-            places = [where.get(size) for size, where in zip(sizes, self._indices, strict=True)]
+            places = (slice(None), *(where.get(size) for size, where in zip(sizes, self._indices, strict=True)))
             kept = None if None in places else self._kept
-            cell = self.table([(size,) for size in sizes]) if kept is None else kept[(slice(None), *places)]
+            cell = self.table([(size,) for size in sizes]) if kept is None else kept[places]
             self._cells[sizes] = tuple(cell.reshape(-1).tolist())
         return self._cells[sizes]
 
