@@ -70,7 +70,7 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
         from onnxlint_cmsis.fixers.snapshot import Snapshot
 
         request = fix_promises.fix_request(settings, model.path, model)
-        return Snapshot(model.path, model.data, request, prices, model)
+        return Snapshot(model.path, None, request, prices, model)
 
     def under(left_alone: Reasons) -> tuple[list[Finding], fix_promises.SizeFindings]:
         """Findings on layers and on sizes, where a fix leaves some classes as they are."""

@@ -44,8 +44,6 @@ def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None 
     `model` is the analysis of the file, where it is at hand. Raises ModelError.
     """
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
-    from onnxlint_cmsis.checks.fix_actions import PLAN
-    from onnxlint_cmsis.checks.rule_registry import codes_of
     from onnxlint_cmsis.fixers.request import FixRequest
 
     request = FixRequest(settings.analysis, fix_options(settings))
@@ -54,8 +52,7 @@ def fix_request(settings: Settings, path: str = "", model: ModelAnalysis | None 
     if any(entry.node or entry.tensor for entry in settings.suppress):
         settings = with_full_names(settings, model or ModelAnalysis(path, settings.analysis))
     consent = Consent(settings, path)
-    plans = fixable(settings, path) & {*codes_of(PLAN)}
-    return request._replace(fixable=consent.fixable, accepted=consent.accepted, plans=plans)
+    return request._replace(fixable=consent.fixable, accepted=consent.accepted, plans=consent.plans)
 
 
 class SizeFindings(NamedTuple):
@@ -141,9 +138,11 @@ class Promises:
 
         `sized` are the classes that the fix gives other channel counts to step around hazards.
         """
+        if not sized:
+            return [*map(self._marked, findings)]
         from onnxlint_cmsis.checks.class_repairs import priced
 
-        return list(map(self._marked, priced(findings, sized) if sized else findings))
+        return [*map(self._marked, priced(findings, sized))]
 
     def _marked(self, finding: Finding) -> Finding:
         from onnxlint_cmsis.checks.fix_actions import PLAN, RESCALE, RETYPE, REWRITE

@@ -39,6 +39,13 @@ class Consent:
         """Tell whether a fix may act on a finding."""
         return finding.code in self._codes and not self.accepted(graph, finding)
 
+    def plans(self, code: str) -> bool:
+        """Tell whether a fix may act on findings of a rule on memory plans."""
+        from onnxlint_cmsis.checks.fix_actions import PLAN
+        from onnxlint_cmsis.checks.rule_registry import rule
+
+        return code in self._codes and rule(code).action is PLAN
+
     def accepted(self, graph: Graph, finding: Finding) -> bool:
         """Tell whether the configuration, the model or the baseline accepts a finding, of any rule."""
         if suppressed(self._settings, self._path, graph, finding):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.fixers.planning.consent import Asked
 from onnxlint_cmsis.fixers.planning.policies import FixOptions
@@ -17,8 +19,8 @@ class FixRequest(NamedTuple):
     """Policy and bounds."""
     fixable: Asked = lambda _graph, _finding: True
     """Whether a fix may act on a finding; a class that answers none of these stays as it is."""
-    plans: frozenset[str] = frozenset()
-    """Codes of the rules on memory plans that a fix may act on."""
+    plans: Callable[[str], bool] = lambda _code: False
+    """Whether a fix may act on findings of a rule on memory plans, by its code."""
     accepted: Asked = lambda _graph, _finding: False
     """Whether a finding is accepted; a class whose size is stays as it is."""
     compared: bool = True

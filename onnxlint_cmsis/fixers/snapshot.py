@@ -36,13 +36,13 @@ class Snapshot:
     def __init__(
         self,
         path: str,
-        data: bytes,
+        data: bytes | None,
         request: FixRequest,
         prices: Prices | None = None,
         analysis: ModelAnalysis | None = None,
     ) -> None:
-        """Read the model, unless its analysis is at hand. Raises ModelError."""
-        self.path, self.data, self.request = path, data, request
+        """Read the model, unless its analysis is at hand; no data stand for the bytes of that. Raises ModelError."""
+        self.path, self.request, self._data = path, request, data
         self.analysis = analysis or ModelAnalysis(path, request.analysis, data)
         self.prices = prices or Prices(
             request.analysis.targets, predicted, self.analysis.route, self.analysis.settings.runtime.library
@@ -54,6 +54,11 @@ class Snapshot:
         self.held = False
         """Whether the constants that a plan relies on are held against a run first; a certificate needs none."""
         self._plans: dict[frozenset[Place], ModelPlan] = {}
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the model, without its external data. Raises OSError."""
+        return self.analysis.data if self._data is None else self._data
 
     @cached_property
     def proven(self) -> ProvenModel:
@@ -103,7 +108,7 @@ class Snapshot:
         return self._same(self.request._replace(compared=False), self.left_alone)
 
     def _same(self, request: FixRequest, left_alone: Mapping[Step, str]) -> Snapshot:
-        same = Snapshot(self.path, self.data, request, self.prices, self.analysis)
+        same = Snapshot(self.path, self._data, request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
         if same.left_alone == self.left_alone:
             same._plans = self._plans

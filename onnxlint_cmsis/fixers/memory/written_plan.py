@@ -41,7 +41,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         notes = (*fixed.result.notes, *((NO_ARENA,) if least else ()))
         return fixed._replace(result=fixed.result._replace(notes=notes))
     had = _had_plan(start)
-    asked = plans_memory(options.policy, start.request.analysis.rooms) and RULE in start.request.plans
+    asked = plans_memory(options.policy, start.request.analysis.rooms) and start.request.plans(RULE)
     cut = fitted_model(end) if asked else TiledModel(end)
     planned = planned_model(cut.state) if asked or (had and end.data != start.data) else None
     notes = (*fixed.result.notes, *cut.notes)
