@@ -132,7 +132,7 @@ CHECKER = tuple(
     f"analysis/certificate/{name}.py"
     for name in ("comparison", "functions", "operands", "reading", "rounding", "sums", "table", "values")
 )
-MOST_LINES_OF_THE_CHECKER = 1022
+MOST_LINES_OF_THE_CHECKER = 1025
 """Lines of code, without docstrings, comments, blanks and imports: a reader checks them in an afternoon."""
 
 
