@@ -409,7 +409,9 @@ def test_windows_have_the_size_of_onnx_runtime_or_none(opset: int) -> None:
         ("MaxPool", {"kernel_shape": [3], "strides": [3], "auto_pad": "VALID", "pads": [1, 1]}, True),
         ("AveragePool", {"kernel_shape": [2], "strides": [2], "auto_pad": "SAME_UPPER", "pads": [1, 0]}, True),
         ("Resize", {"axes": [2], "keep_aspect_ratio_policy": "not_larger"}, True),
-        ("Resize", {"axes": [2], "keep_aspect_ratio_policy": "not_smaller"}, False),
+        ("Resize", {"axes": [2], "keep_aspect_ratio_policy": "not_smaller"}, True),
+        ("Resize", {"axes": [-1], "keep_aspect_ratio_policy": "not_larger"}, False),
+        ("Resize", {"axes": [-1], "keep_aspect_ratio_policy": "not_smaller"}, False),
     ],
 )
 def test_padding_and_ratios_that_onnx_runtime_takes_otherwise(op_type, attributes, known):

@@ -10,8 +10,8 @@ where runtimes make several sizes, or none, inference passes the node by.
   makes it larger than its stride does.
 * SAME padding of a pool with dilations fits the dilated window in ONNX, and the plain one in ONNX Runtime
   (core/providers/cpu/nn/pool_attributes.h, ComputeSizePadDilations), whose result is smaller.
-* A Resize of some axes that keeps their ratio, and is to be not smaller, scales by the largest ratio in ONNX, and by
-  another one in ONNX Runtime (core/providers/cpu/tensor/upsamplebase.h, AdjustOutputSizeAsPolicy).
+* A Resize that keeps the ratio of axes counted from the last leaves them as they are in ONNX Runtime
+  (core/providers/cpu/tensor/upsamplebase.h, AdjustOutputSizeAsPolicy).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def settle_sizes(model: ModelProto, tables: list[Table]) -> bool:
             behind = _settle_pool(node, _plane(table, node.input[0]), rounds_wrong=rounds_wrong)
         elif not behind and operator is CONV_TRANSPOSE and len(node.input) > 1:
             behind = _settle_transposed(node, _plane(table, node.input[0]), _plane(table, node.input[1]))
-        elif not behind and operator is RESIZE and _text(node, "keep_aspect_ratio_policy") == b"not_smaller":
-            behind = bool(ints_attribute(node, "axes"))
+        elif not behind and operator is RESIZE and _text(node, "keep_aspect_ratio_policy").startswith(b"not_"):
+            behind = min(ints_attribute(node, "axes"), default=0) < 0
             node.domain = OPAQUE if behind else node.domain
         if behind:
             settled.update(name for name in node.output if name)
