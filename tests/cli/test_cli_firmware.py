@@ -19,6 +19,7 @@ from support.firmware_images import (
     M4,
     M55,
     MODEL,
+    RAM,
     REGISTER_CONV,
     REGISTER_SOFTMAX,
     firmware,
@@ -292,6 +293,25 @@ def test_an_arena_goes_by_the_name_that_people_wrote(
     Path("app.elf").write_bytes(content.replace(old, symbol.encode().ljust(len(old), b"\0")))
     (finding,) = (row for row in run(capsys, "app.elf")[1]["findings"] if row["code"] == "CNN703")
     assert f"{name} has 256 bytes" in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("arena", "other", "size", "says"),
+    [
+        (256, "heap_arena", 3000, "The arena may be too small: tensor_arena has 256 bytes"),
+        (3000, "heap_arena", 256, "tensor_arena has 3,000 bytes"),
+        (256, "audio_tensor_arena", 300, "The arena may be too small: audio_tensor_arena, the largest of 2, has 300"),
+        (256, "audio_tensor_arena", 3000, "audio_tensor_arena, the largest of 2, has 3,000 bytes"),
+    ],
+)
+def test_of_several_arenas_a_finding_says_which_it_is_of(
+    arena: int, other: str, size: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("app.elf").write_bytes(firmware(arena=arena, also=(ElfSymbol(other, RAM + 3200, size, "object"),)))
+    findings = run(capsys, "app.elf", "--min-level", "note")[1]["findings"]
+    (message,) = (row["message"] for row in findings if row["code"] == "CNN703")
+    assert message.startswith(says)
+    assert " may be " in message
 
 
 def sarif(capsys: pytest.CaptureFixture[str], content: bytes, name: str = "app.elf") -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """The arena is too small for the model, or far too large.
 
 The size of the object that is called arena is sure; that it is the arena of this model is what its name says, so the
-finding says `may`. The bytes that a model needs are those of `onnxlint-cmsis memory`, to the byte for TensorFlow Lite
-Micro. AllocateTensors returns an error where the arena is smaller. A note says where more than half of it is spare.
+finding says `may`. Of several objects it is the largest that is called a tensor arena, else the largest of all. The
+bytes that a model needs are those of `onnxlint-cmsis memory`, to the byte for TensorFlow Lite Micro. AllocateTensors
+returns an error where the arena is smaller. A note says where more than half of it may be spare.
 
 **What to do.** Declare the size that the message names, with alignas(16).
 """
@@ -34,20 +35,22 @@ RULE = Rule(
 
 
 def run(deployment: Deployment) -> Iterator[Statement]:
-    """Compare the largest object that is called arena with what the model needs on the target that needs most."""
+    """Compare the largest object that is called tensor arena, or arena, with what the model needs on any target."""
     memory = deployment.build.memory
     reports = [deployment.model.execution.memory(target) for target in deployment.model.settings.targets]
     needs = [report.arena for report in reports if report.arena]
     if memory is None or not memory.arenas or not needs or not deployment.model.execution.reads_file:
         return
-    arena, need = memory.arenas[0], max(needs, key=lambda need: need.needed)
+    arenas = [arena for arena in memory.arenas if "tensor" in arena.name.lower()] or memory.arenas
+    arena, need = arenas[0], max(needs, key=lambda need: need.needed)
+    named = f"{arena.name}, the largest of {len(arenas)}," if len(arenas) > 1 else arena.name
     lost = (ALIGNMENT - arena.address % ALIGNMENT) % ALIGNMENT
     if arena.size - lost < need.needed:
         text = (
-            f"The arena may be too small: {arena.name} has {arena.size:,} bytes, the model needs {need.needed:,}. "
+            f"The arena may be too small: {named} has {arena.size:,} bytes, the model needs {need.needed:,}. "
             "AllocateTensors then returns an error."
         )
         yield deployment.say(text, f"Declare {need.to_write:,} bytes with alignas({ALIGNMENT}).")
     elif arena.size > 2 * need.to_write + SPARE and len(deployment.build.models) == 1:
-        text = f"{arena.name} has {arena.size:,} bytes, the model needs {need.to_write:,}: more than half is spare."
+        text = f"{named} has {arena.size:,} bytes, the model needs {need.to_write:,}: more than half may be spare."
         yield deployment.say(text, f"Declare {need.to_write:,} bytes.", level=Level.NOTE, effect=Effect.NOTE)
