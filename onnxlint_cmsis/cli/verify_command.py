@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from onnxlint_cmsis.analysis.certificate.comparison import faults_elsewhere
 from onnxlint_cmsis.analysis.certificate.facts import Certificate
 from onnxlint_cmsis.analysis.certificate.stating import certificate, untrue
 from onnxlint_cmsis.analysis.certificate.unequal import reason
-from onnxlint_cmsis.analysis.certificate.verifying import verify
+from onnxlint_cmsis.analysis.certificate.verifying import same_bytes, verify
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns
@@ -74,9 +75,10 @@ def run(argv: list[str]) -> int:
         (old, before), (new, after) = map(_loaded, versions)
         known = verify(old, new)
         own = certificate(known, before, after)
-    plain = verify(old, new, plain=True).faults if known.rounds and not all(known.faults) else known.faults
-    misread = _misread(new.graph) or _misread(old.graph)
-    wrong = _wrong(new) or _wrong(old)
+    plain = faults_elsewhere(known)
+    sides = (new,) if same_bytes(old, new) else (new, old)
+    misread = next(filter(None, (_misread(side.graph) for side in sides)), "")
+    wrong = next(filter(None, map(_wrong, sides)), "")
     outputs = [
         {
             "name": name, "equal": not fault, "reason": reason(known, name, fault) if fault else "",

@@ -30,8 +30,9 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
 from onnxlint_cmsis.formats.onnx.signatures import result_types, schema, stated
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Attribute, Node
-from onnxlint_cmsis.model.leftovers import Left
+from onnxlint_cmsis.model.leftovers import Left, Leftovers
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.integers import BITS, NotCoveredError
 from onnxlint_cmsis.operators.record import MICROSOFT
@@ -80,32 +81,47 @@ class Read(dict[str, "Attribute"]):
         return [name for name in self if name not in self.asked and dict.__getitem__(self, name) not in DEFAULTS]
 
 
+class BesideGraph(NamedTuple):
+    """What a file says beside its nodes and tensors; it is worked out once for all readings of the file."""
+
+    left: Leftovers
+    """What the file says and the graph does not."""
+    sizes: Mapping[str, tuple[int, ...]]
+    """Sizes of results as a runtime computes them."""
+    halves: bytes
+    """What stands for all layers between 16-bit floats, whose results hang on one another."""
+
+
 class Model(Operands):
-    """One file, read into the table."""
+    """One file; `followed` reads it into the table."""
 
     def __init__(
         self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, by_rows: bool = False
     ) -> None:
         super().__init__(loaded, table, by_rows=by_rows)
+        self.loaded = loaded
         self.mixed = mixed
         """Whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
         self.plain = plain
         """Whether layers are the same only where all that they say is, so that they are the same in every runtime."""
         self.opaque: dict[int, str] = {}
         """Why nothing but "equal operands, equal result" is known of a node, by its index."""
-        self.left = loaded.leftovers()
-        self.sizes = loaded.computed_sizes()
-        self.halves = digest_of([*half_layers(self.graph)])
-        """What stands for all layers between 16-bit floats, whose results hang on one another."""
+
+    def followed(self, beside: BesideGraph | None = None) -> Model:
+        """Itself, with the values of its tensors; `beside` is of an earlier reading of the same file."""
+        self.beside = beside or BesideGraph(
+            self.loaded.leftovers(), self.loaded.computed_sizes(), digest_of([*half_layers(self.graph)])
+        )
         for position, name in enumerate(self.graph.inputs):
             try:
-                if mixed and self.elem_type(name) not in BITS:
+                if self.mixed and self.elem_type(name) not in BITS:
                     raise NotCoveredError(f"runtimes of two formats take NaN and infinity of '{name}' otherwise")
                 self.values[name] = self.named(("input", position), name)
             except DAMAGED as error:
                 self.missing[name] = str(error)
         for node in self.graph.nodes:
             self._run(node)
+        return self
 
     def _run(self, node: Node) -> None:
         """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""
@@ -139,7 +155,7 @@ class Model(Operands):
         Kernels there read operands of other types and sizes as theirs.
         """
         if node.domain == TFLITE:
-            return misread(node, self.graph, self.roles(node), self.read, self.sizes)
+            return misread(node, self.graph, self.roles(node), self.read, self.beside.sizes)
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
@@ -196,8 +212,8 @@ class Model(Operands):
     def _left(self, node: Node) -> list[Left]:
         """What the file says of a node and its tensors, and the graph does not."""
         told = [
-            self.left.nodes.get(node.index, ()),
-            *(self.left.tensors.get(n, ()) for n in (*node.inputs, *node.outputs)),
+            self.beside.left.nodes.get(node.index, ()),
+            *(self.beside.left.tensors.get(n, ()) for n in (*node.inputs, *node.outputs)),
         ]
         return [item for items in told for item in items]
 
@@ -208,7 +224,7 @@ class Model(Operands):
         bias = self.roles(node).bias
         for position, name in enumerate((*node.inputs, *node.outputs)):
             computed = name in self.graph.producers and name not in self.graph.constants
-            if computed and self.sizes.get(name) != self.graph.shape(name):
+            if computed and self.beside.sizes.get(name) != self.graph.shape(name):
                 raise NotCoveredError(f"the size of '{name}' is what the file states, and not known to be computed")
             scaled = name in self.graph.quantization and self.graph.elem_type(name) not in BITS
             if scaled and not (name in self.graph.constants and position == bias):
@@ -238,7 +254,7 @@ class Model(Operands):
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
         operands = [self.exact(name) for name in node.inputs]
         version = 0 if node.domain == TFLITE else since(node.domain, node.op_type, node.opset)
-        halves = self.halves if in_halves(node, self.graph) else b""
+        halves = self.beside.halves if in_halves(node, self.graph) else b""
         attributes = stated((node.domain, node.op_type), node.opset, node.attributes)
         told = (node.domain, node.op_type, version, attributes, stored, shapes, operands, left)
         return digest_of((*told, halves))
