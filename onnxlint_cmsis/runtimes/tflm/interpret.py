@@ -13,7 +13,7 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import came_on, kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import operator_views
-from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.preparation import Objections, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import hold
 from onnxlint_cmsis.runtimes.tflm.reference_checks import DYNAMIC, SIZED
 from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
@@ -37,10 +37,15 @@ MAX_BUFFERS = 5000
 """Tensors of the largest model that is laid out; with gaps between them, the planner takes time with their square."""
 
 
-def interpret(model: TfliteModel, build: TflmBuild, *, laid_out: bool = True) -> TflmReport:
-    """Run a model on paper: every operator's verdict, and, `laid_out`, the memory of one that is allocated."""
+def interpret(
+    model: TfliteModel, build: TflmBuild, *, laid_out: bool = True, objections: list[Objections] | None = None
+) -> TflmReport:
+    """Run a model on paper: every operator's verdict, and, `laid_out`, the memory of one that is allocated.
+
+    `objections` has what other builds of the same model found out about each operator, and takes what this one does.
+    """
     variables = resource_variables(model)
-    operators = _operators(model, build, variables)
+    operators = _operators(model, build, variables, objections)
     refused = refusal(model)
     status, message = _outcome(operators, refused)
     if not laid_out:
@@ -56,13 +61,15 @@ def wrong_operators(model: TfliteModel, target: Target) -> tuple[TflmOperator, .
     return tuple(operator for operator in operators if operator.verdict is Outcome.WRONG)
 
 
-def _operators(model: TfliteModel, build: TflmBuild, variables: ResourceVariables) -> tuple[TflmOperator, ...]:
+def _operators(
+    model: TfliteModel, build: TflmBuild, variables: ResourceVariables, objections: list[Objections] | None = None
+) -> tuple[TflmOperator, ...]:
     """All operators, those also that the firmware never comes to behind one that stops it."""
     done: list[TflmOperator] = []
     scratch = 0
-    for (number, index, _), alone in zip(model.operators(), operator_views(model), strict=True):
+    for row, ((number, index, _), alone) in enumerate(zip(model.operators(), operator_views(model), strict=True)):
         view = alone._replace(variable=variables.uses.get((number, index)), scratch_before=scratch)
-        done.append(_operator(Preparation(view, build), number))
+        done.append(_operator(Preparation(view, build, objections[row] if objections else None), number))
         scratch += len(done[-1].scratch)
     return tuple(done)
 

@@ -26,6 +26,7 @@ from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import BUILTIN
 from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, operator_views
+from onnxlint_cmsis.runtimes.tflm.preparation import Objections
 from onnxlint_cmsis.runtimes.tflm.remarks import plan_remarks, remarks, version_remarks
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_sentence
@@ -48,12 +49,13 @@ class Interpretation(FileExecution):
         self._build = build
         self._reports: dict[tuple[Target, bool], TflmReport] = {}
         self._stops: dict[Target, str] = {}
+        self._objections: list[Objections] = [{} for _ in self.file.operators()]
 
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
         """What becomes of the file on a target; `checks` is False for a build with NDEBUG, which is not laid out."""
         if (target, checks) not in self._reports:
             build = build_for(self._runtime, target, self._build, checks=checks)
-            self._reports[target, checks] = interpret(self.file, build, laid_out=checks)
+            self._reports[target, checks] = interpret(self.file, build, laid_out=checks, objections=self._objections)
         return self._reports[target, checks]
 
     def stop(self, target: Target) -> str:

@@ -22,11 +22,11 @@ from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
-from onnxlint_cmsis.runtimes.tflm.preparation import K, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import broken
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.revisions import ALL_READ, TflmRevision, reviewed_revision
-from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit
+from onnxlint_cmsis.runtimes.tflm.rows import K, KernelLimit
 
 Shape = Sequence[int | None] | None
 """Sizes of a tensor of an ONNX model, None in place of an open one; None where its axes are not known."""

@@ -14,11 +14,13 @@ from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
 from onnxlint_cmsis.runtimes.status import status_use
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
+from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection
 
 WRONG = ("wrong-result", "overrun")
 """Kinds of hazards that spoil the output, or what lies beside it, and return no error."""
 
-K = "tensorflow/lite/micro/kernels/"
+Objections = dict[tuple[Condition, int], Objection | None]
+"""What conditions have against an operator, by the condition and the scratch requests before it, which it may ask."""
 
 
 class Stage(str, Enum):
@@ -61,9 +63,11 @@ class Unpredictable(Exception):  # noqa: N818 - as above
 class Preparation:
     """The steps of one operator's kernel, in order."""
 
-    def __init__(self, view: OperatorView, build: TflmBuild) -> None:
+    def __init__(self, view: OperatorView, build: TflmBuild, objections: Objections | None = None) -> None:
         self.view = view
         self.build = build
+        self.objections: Objections = {} if objections is None else objections
+        """What is known of the operator already; it is shared by all builds."""
         self.persistent: list[int] = []
         """Bytes of each persistent request of Prepare."""
         self.scratch: list[int] = []
@@ -97,6 +101,13 @@ class Preparation:
         self.forgotten_bias = False
         """Whether Prepare frees a tensor that it never allocated."""
 
+    def objection(self, condition: Condition) -> Objection | None:
+        """What a condition of the kernel has against the operator. Raises Unpredictable."""
+        key = condition, self.view.scratch_before
+        if key not in self.objections:
+            self.objections[key] = condition(self.view)
+        return self.objections[key]
+
     def routed(self, call: KernelCall) -> Route:
         """The route of a call on this build's library, for its size functions.
 
@@ -121,8 +132,9 @@ class Preparation:
         if call is None:
             self.chain = (function,)
             return
-        self.routed(call)
-        way = route(call, self.build.kernels_of(call.entry))
+        way, kernels = self.routed(call), self.build.kernels_of(call.entry)
+        if kernels != self.build.target:
+            way = route(call, kernels)
         self.call, self.chain = call, (function, *way.chain)
         if way.chain[:1] == (function,):
             self.chain = way.chain

@@ -28,7 +28,9 @@ def hold(p: Preparation, limits: Iterable[KernelLimit]) -> None:
     """Write down what becomes of an operator that breaks a limit. Raises Refused where Prepare returns an error."""
     for limit in limits:
         stage = Stage.PREPARE if limit.outcome in IN_PREPARE else Stage.INVOKE
-        text = None if p.fails and stage is Stage.INVOKE else broken(p.view, limit, p.build.revision)
+        if (p.fails and stage is Stage.INVOKE) or not holds(p.build.revision, limit.since, limit.until):
+            continue
+        text = p.objection(limit.condition)
         if not text:
             continue
         advice = f"; {limit.advice}" if limit.advice else ""

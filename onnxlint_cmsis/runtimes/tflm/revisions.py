@@ -191,6 +191,8 @@ FIRST_DAY, LAST_DAY = "", "9999"
 
 def holds(revision: TflmRevision, since: str, until: str) -> bool:
     """Tell if the last commit of a revision has what came on one day and went on another; empty for no such day."""
+    if not since and not until:
+        return True
     following = REVISIONS.index(revision) + 1
     end = REVISIONS[following].since if following < len(REVISIONS) else LAST_DAY
     return since < end and not FIRST_DAY < until < end

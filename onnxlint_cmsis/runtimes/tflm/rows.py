@@ -10,8 +10,8 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
 from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
-from onnxlint_cmsis.runtimes.tflm.preparation import K
 
+K = "tensorflow/lite/micro/kernels/"
 Objection = str
 """What an operator has that its kernel does not take, as a clause."""
 Condition = Callable[[OperatorView], Objection | None]
