@@ -75,7 +75,7 @@ def pair(model: Operands, node: Node) -> Value:
     for value, other in zip(values, values[::-1], strict=True):
         if canonical(node) == "Add" and isinstance(value, Lanes) and isinstance(other, Fixed) and not value.integers:
             return model.finished(node, biased(model, value, other))
-    left, right = (model.lanes(node, position) for position in positions)
+    left, right = (model.lanes(node, *told) for told in zip(positions, values, strict=True))
     return model.finished(node, model.paired(left, right, key))
 
 

@@ -137,9 +137,9 @@ class Operands(NodeView):
             raise NotCoveredError("a computed tensor has several scales")
         return value._replace(scale=scale.item(), zero=int(zero.item()) - OFFSETS.get(self.graph.elem_type(name), 0))
 
-    def lanes(self, node: Node, position: int) -> Lanes:
+    def lanes(self, node: Node, position: int, operand: Value | None = None) -> Lanes:
         """An operand as lanes, be it a constant or not."""
-        value, stored = self.operand(node, position), self.graph.quantization.get(node.inputs[position])
+        value, stored = operand or self.operand(node, position), self.graph.quantization.get(node.inputs[position])
         if stored is not None and len(stored.scales) > 1:  # LiteRT's kernels read 0 then, the device's the first
             raise NotCoveredError("its operand has a scale for each channel, and kernels read one scale")
         return value if isinstance(value, Lanes) else self.of_constant(value)
@@ -237,6 +237,8 @@ class Operands(NodeView):
 
     def shaped(self, value: Lanes, shape: Sequence[int]) -> Lanes:
         """With the same elements in their order, and other sizes."""
+        if value.shape == tuple(shape):
+            return value
         if math.prod(value.shape) != math.prod(shape):
             raise NotCoveredError(f"{list(value.shape)} does not become {list(shape)}")
         return self.moved(value, lambda array: array.reshape(shape))

@@ -89,9 +89,14 @@ class Numbers:
 
     def numbers(self, name: Side, first: Side, second: Side = 0, low: Side = -math.inf, high: Side = math.inf) -> Ids:
         """Numbers of rows, within bounds; NotCoveredError where there are too many."""
-        whole = np.stack(np.broadcast_arrays(name, first, second), axis=-1).astype(np.int64, copy=False)
+        shape = np.broadcast(name, first, second).shape
+        whole = np.empty((*shape, 3), np.int64)
+        whole[..., 0], whole[..., 1], whole[..., 2] = name, first, second
         rows = whole.reshape(-1, 3)
         keys = rows.view("V24").reshape(-1).tolist()
+        known = [*map(self.number_of.get, keys)]
+        if None not in known:
+            return np.array(known, np.int64).reshape(shape)
         missing = [*dict.fromkeys(itertools.filterfalse(self.number_of.__contains__, keys))]
         self._take(len(missing))
         self.number_of.update(zip(missing, itertools.count(self.count), strict=False))
@@ -99,9 +104,9 @@ class Numbers:
         new = numbers >= self.count
         self.rows[numbers[new]] = rows[new]
         for side, bound in ((self.low, low), (self.high, high)):
-            side[numbers[new]] = np.broadcast_to(bound, whole.shape[:-1]).reshape(-1)[new]
+            side[numbers[new]] = np.broadcast_to(bound, shape).reshape(-1)[new]
         self.count += len(missing)
-        return numbers.reshape(whole.shape[:-1])
+        return numbers.reshape(shape)
 
     def key(self, number: int) -> Key:
         """What a number stands for: what is computed, from what, and how."""
