@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onnxlint_cmsis.analysis.certificate.comparison import faults_elsewhere
 from onnxlint_cmsis.analysis.certificate.facts import Certificate
 from onnxlint_cmsis.analysis.certificate.stating import certificate, untrue
 from onnxlint_cmsis.analysis.certificate.unequal import reason
-from onnxlint_cmsis.analysis.certificate.verifying import same_bytes, verify
+from onnxlint_cmsis.analysis.certificate.verifying import faults_elsewhere, same_bytes, verify
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns

@@ -13,6 +13,7 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, in_reference_code
 from onnxlint_cmsis.lower.stored_types import activation_type, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.searches import among_all
 from onnxlint_cmsis.operators.answers import Elements
 
 FUNCTIONS = {
@@ -23,10 +24,6 @@ FUNCTIONS = {
     "Min": Function.MINIMUM,
 }
 """Operator to its function."""
-
-
-_REACH = 8
-"""How many nodes an operand may be away from the constants that it is computed from."""
 
 
 def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decision | None:
@@ -58,14 +55,20 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
     return Layer(node, KernelCall(FUNCTIONS[name].entry(kind), first, second, result), {}, 1, assumed)
 
 
-def computed_from_constants(graph: Graph, tensor: str, reach: int = _REACH) -> bool:
+def computed_from_constants(graph: Graph, tensor: str) -> bool:
     """Tell whether an operand is the same in every run: a constant, moved, dequantized or computed from others."""
-    if weights_behind(graph, tensor) is not None:
-        return True
-    node = graph.producers.get(tensor)
-    if node is None or reach == 0 or not node.inputs or node.bodies or operator_of(node).elements is Elements.RANDOM:
-        return False
-    return all(not name or computed_from_constants(graph, name, reach - 1) for name in node.inputs)
+
+    def operands(name: str) -> list[str]:
+        node = graph.producers.get(name)
+        if node is None or node.bodies or operator_of(node).elements is Elements.RANDOM:
+            return []
+        return [operand for operand in node.inputs if operand] if weights_behind(graph, name) is None else []
+
+    def told(name: str, behind: list[bool | None]) -> bool:
+        return weights_behind(graph, name) is not None or (bool(behind) and all(behind))
+
+    constant: bool = among_all(graph, "computed from constants", tensor, operands, told)
+    return constant
 
 
 def _with_constant(name: str, other: Shape | None, constant: Shape | None, kind: str) -> Decision | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from functools import partial
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.types import Dims, Size
 from onnxlint_cmsis.lower.memory_order import channels_last
 from onnxlint_cmsis.model.graph import Graph, Node
+from onnxlint_cmsis.model.searches import Onward, along, among_all
 from onnxlint_cmsis.operators.answers import Layout
 
 Shape = tuple[Size, ...]
@@ -19,10 +21,6 @@ NO_DIMS = Dims(None, None, None, None)
 
 MAX_RANK = 4
 """Axes of `cmsis_nn_dims`."""
-
-
-REACH = 100
-"""How many nodes a search for layout or type follows: a chain or a fan of any length takes time in proportion."""
 
 
 def nhwc(shape: Shape | None, missing: int = 1) -> Dims:
@@ -71,18 +69,19 @@ def is_image(graph: Graph, tensor: str) -> bool | None:
 
     None where nothing decides.
     """
-    for _ in range(REACH):
-        node = graph.producers.get(tensor)
-        if node is None or _to_nchw(node.ints("perm")):
-            return read_as_image(graph, tensor)
-        layout = operator_of(node).layout
-        if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
-            return layout is Layout.IMAGE
-        position = operator_of(node).roles.first
-        if position >= len(node.inputs):
-            return None
-        tensor = node.inputs[position]
-    return None
+    image: bool | None = along(graph, "image", tensor, partial(_made_as_image, graph))
+    return image
+
+
+def _made_as_image(graph: Graph, tensor: str) -> bool | Onward | None:
+    node = graph.producers.get(tensor)
+    if node is None or _to_nchw(node.ints("perm")):
+        return read_as_image(graph, tensor)
+    layout = operator_of(node).layout
+    if layout is Layout.IMAGE or (layout is Layout.ORDERED and not _keeps_channels(graph, node)):
+        return layout is Layout.IMAGE
+    position = operator_of(node).roles.first
+    return Onward(node.inputs[position]) if position < len(node.inputs) else None
 
 
 def read_as_image(graph: Graph, tensor: str) -> bool | None:
@@ -90,26 +89,28 @@ def read_as_image(graph: Graph, tensor: str) -> bool | None:
 
     False where one does that takes the order of axes as it stands, and none on images.
     """
-    search = "read as image", tensor
-    if search not in graph.searched:
-        graph.searched[search] = _search_readers(graph, tensor)
-    image: bool | None = graph.searched[search]
+
+    def kept(name: str) -> Iterator[str]:
+        for reader in graph.consumers.get(name, ()):
+            order = reader.ints("perm")
+            if _takes_image(graph, reader) is None and (len(order) < 3 or order != channels_last(len(order))):
+                yield from reader.outputs
+
+    def told(name: str, behind: list[bool | None]) -> bool | None:
+        takes = {*behind, *(_takes_image(graph, reader) for reader in graph.consumers.get(name, ()))}
+        return True if True in takes else False if False in takes else None
+
+    image: bool | None = among_all(graph, "read as image", tensor, kept, told)
     return image
 
 
-def _search_readers(graph: Graph, tensor: str) -> bool | None:
-    waiting, seen, ordered_reader = [tensor], {tensor}, False
-    for name in islice(waiting, REACH):
-        for reader in graph.consumers.get(name, ())[:REACH]:
-            layout, order = operator_of(reader).layout, reader.ints("perm")
-            if layout is Layout.IMAGE:
-                return True
-            if _to_nchw(order) or (layout is Layout.ORDERED and not _keeps_channels(graph, reader)):
-                ordered_reader = True
-            elif len(order) < 3 or order != channels_last(len(order)):
-                waiting += [name for name in reader.outputs if name not in seen]
-                seen.update(reader.outputs)
-    return False if ordered_reader else None
+def _takes_image(graph: Graph, reader: Node) -> bool | None:
+    """Tell whether an operator is on images, or takes the order of axes as it stands; None for any other."""
+    layout = operator_of(reader).layout
+    if layout is Layout.IMAGE:
+        return True
+    ordered = _to_nchw(reader.ints("perm")) or (layout is Layout.ORDERED and not _keeps_channels(graph, reader))
+    return False if ordered else None
 
 
 def changes_layout_only(graph: Graph, node: Node, order: tuple[int, ...]) -> bool:

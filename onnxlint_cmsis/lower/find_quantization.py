@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from functools import partial
 from math import isfinite
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
-from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.operands import parameters_of
 from onnxlint_cmsis.lower.quantization import OUTPUT, AffineQuantization
 from onnxlint_cmsis.lower.stored_types import MOVES, STORED, dequantizes, numbers_behind, quantizes, weights_behind
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.roles import Quantized, Sums
+from onnxlint_cmsis.model.searches import Onward, along, among_all
 from onnxlint_cmsis.operators.answers import MOVING, Elements
 
 _KEEPS = MOVING | {Elements.JOINED, Elements.PADDED, Elements.SELECTED}
@@ -48,19 +49,20 @@ def of_input(graph: Graph, node: Node, position: int) -> AffineQuantization | No
     carried = parameters_of(node, position)
     if carried is not None:
         return _parameters(graph, node, carried, node.inputs[position])
-    tensor = node.inputs[position]
-    for _ in range(REACH):
-        if graph.elem_type(tensor) in STORED:
-            return of_integers(graph, tensor)
-        producer = graph.producers.get(tensor)
-        if producer is None or not producer.inputs:
-            return None
-        if dequantizes(producer):
-            return _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
-        if operator_of(producer).elements not in MOVES:
-            return None
-        tensor = producer.inputs[0]
-    return None
+    search = "quantization of an operand"
+    said: AffineQuantization | None = along(graph, search, node.inputs[position], partial(_of_operand, graph))
+    return said
+
+
+def _of_operand(graph: Graph, tensor: str) -> AffineQuantization | Onward | None:
+    if graph.elem_type(tensor) in STORED:
+        return of_integers(graph, tensor)
+    producer = graph.producers.get(tensor)
+    if producer is None or not producer.inputs:
+        return None
+    if dequantizes(producer):
+        return _parameters(graph, producer, Quantized(0, 1, 2), producer.inputs[0])
+    return Onward(producer.inputs[0]) if operator_of(producer).elements in MOVES else None
 
 
 def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
@@ -78,9 +80,14 @@ def of_result(graph: Graph, node: Node) -> AffineQuantization | None:
 def is_zero(graph: Graph, tensor: str) -> bool | None:
     """Tell whether a tensor is real zero in every run, through Q/DQ, casts and what moves or repeats elements.
 
-    None where its values are stored and cannot be read. A tensor that is computed, or that a caller may give, is not.
+    None where its values are stored and cannot be read, or lie further back than `REACH` nodes. A tensor that is
+    computed, or that a caller may give, is not.
     """
     return _holds(graph, tensor, 0, REACH)
+
+
+REACH = 100
+"""How many nodes between a constant and its reader are followed for its values."""
 
 
 def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
@@ -90,7 +97,7 @@ def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
         values = stored.values()
         return None if values is None else not stored.overridable and all(value == wanted for value in values)
     if node is None or not node.inputs or not reach:
-        return False
+        return None if node is not None and node.inputs else False
     if quantizes(node) or dequantizes(node):
         integers = of_result(graph, node) if quantizes(node) else of_input(graph, node, 0)
         zeros = set(integers.zero_points or ()) if integers else set()
@@ -106,35 +113,37 @@ def _holds(graph: Graph, tensor: str, wanted: int, reach: int) -> bool | None:
 
 def of_integers(graph: Graph, tensor: str) -> AffineQuantization | None:
     """Quantization of a tensor of integers: from its producer, else from its reader; None where neither says."""
-    search = "quantization", tensor
-    if search not in graph.searched:
-        graph.searched[search] = _search(graph, tensor)
-    quantization: AffineQuantization | None = graph.searched[search]
-    return quantization
+    said: AffineQuantization | None = along(graph, "quantization before", tensor, partial(_of_producer, graph))
+    if said is None:
+        kept, told = partial(_kept_by_readers, graph), partial(_of_readers, graph)
+        said = among_all(graph, "quantization behind", tensor, kept, told)
+    return said
 
 
-def _search(graph: Graph, tensor: str) -> AffineQuantization | None:
-    source = tensor
-    for _ in range(REACH):
-        producer = graph.producers.get(source)
-        if producer is None or not producer.inputs:
-            break
-        if quantizes(producer) or parameters_of(producer, -1):
-            return of_result(graph, producer)
-        if not keeps_scale(producer):
-            break
-        source = producer.inputs[0]
-    waiting, seen = [tensor], {tensor}
-    for name in islice(waiting, REACH):
-        for reader in graph.consumers.get(name, ()):
-            position = reader.inputs.index(name) if name in reader.inputs else -1
-            carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
-            if carried is not None and position == carried.value:
-                return _parameters(graph, reader, carried, name)
-            if keeps_scale(reader) and position == 0 and reader.outputs[0] not in seen:
-                waiting.append(reader.outputs[0])
-                seen.add(reader.outputs[0])
-    return None
+def _of_producer(graph: Graph, tensor: str) -> AffineQuantization | Onward | None:
+    producer = graph.producers.get(tensor)
+    if producer is None or not producer.inputs:
+        return None
+    if quantizes(producer) or parameters_of(producer, -1):
+        return of_result(graph, producer)
+    return Onward(producer.inputs[0]) if keeps_scale(producer) else None
+
+
+def _kept_by_readers(graph: Graph, tensor: str) -> Iterator[str]:
+    """Results of readers that have a tensor's scale."""
+    for reader in graph.consumers.get(tensor, ()):
+        if keeps_scale(reader) and reader.inputs[:1] == (tensor,):
+            yield reader.outputs[0]
+
+
+def _of_readers(graph: Graph, tensor: str, behind: list[AffineQuantization | None]) -> AffineQuantization | None:
+    """Quantization that a reader says, else one of those behind readers that keep it."""
+    for reader in graph.consumers.get(tensor, ()):
+        position = reader.inputs.index(tensor) if tensor in reader.inputs else -1
+        carried = Quantized(0, 1, 2) if dequantizes(reader) else parameters_of(reader, position)
+        if carried is not None and position == carried.value:
+            return _parameters(graph, reader, carried, tensor)
+    return next((quantization for quantization in behind if quantization is not None), None)
 
 
 def keeps_scale(node: Node) -> bool:

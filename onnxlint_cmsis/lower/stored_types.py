@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.lower.assumptions import Assumptions
-from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.model.graph import Constant, Graph, Node
+from onnxlint_cmsis.model.searches import Onward, along
 from onnxlint_cmsis.operators.answers import UNCHANGED, Elements
 
 FOUR_BITS = frozenset({"int4", "uint4"})
@@ -40,28 +42,32 @@ def dequantizes(node: Node | None) -> bool:
 
 def stored_type(graph: Graph, tensor: str) -> str:
     """Element type a tensor is stored in: that before DequantizeLinear, behind what only moves it, else its own."""
-    for _ in range(REACH):
-        producer = graph.producers.get(tensor)
-        if producer is None or not producer.inputs or graph.elem_type(tensor) in STORED:
-            break
-        if dequantizes(producer):
-            return graph.elem_type(producer.inputs[0])
-        if operator_of(producer).elements not in MOVES:
-            break
-        tensor = producer.inputs[0]
-    return graph.elem_type(tensor)
+    stored: str | None = along(graph, "stored type", tensor, partial(_stored_behind, graph))
+    return stored or ""
+
+
+def _stored_behind(graph: Graph, tensor: str) -> str | Onward:
+    producer = graph.producers.get(tensor)
+    if producer is None or not producer.inputs or graph.elem_type(tensor) in STORED:
+        return graph.elem_type(tensor)
+    if dequantizes(producer):
+        return graph.elem_type(producer.inputs[0])
+    return Onward(producer.inputs[0]) if operator_of(producer).elements in MOVES else graph.elem_type(tensor)
 
 
 def weights_behind(graph: Graph, tensor: str) -> Constant | None:
     """Constant a weight comes from, through Q/DQ and what only moves it; None where it is computed."""
-    for _ in range(REACH):
-        if tensor in graph.constants:
-            return graph.constants[tensor]
-        producer = graph.producers.get(tensor)
-        if producer is None or operator_of(producer).elements not in _BEHIND:
-            return None
-        tensor = producer.inputs[0]
-    return None
+    constant: Constant | None = along(graph, "constant behind", tensor, partial(_constant_behind, graph))
+    return constant
+
+
+def _constant_behind(graph: Graph, tensor: str) -> Constant | Onward | None:
+    if tensor in graph.constants:
+        return graph.constants[tensor]
+    producer = graph.producers.get(tensor)
+    if producer is None or operator_of(producer).elements not in _BEHIND:
+        return None
+    return Onward(producer.inputs[0])
 
 
 def numbers_behind(graph: Graph, tensor: str) -> tuple[int | float, ...] | None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from onnxlint_cmsis.lower.dims import REACH
-from support.linter import linted
+from support.linter import layered, linted
 
 M4 = {"targets": ["cortex-m4"]}
 
@@ -37,10 +36,36 @@ def unrolled(count: int) -> ModelProto:
     return made(nodes, ends, [1, count, 8], **weights, **constants)
 
 
-@pytest.mark.parametrize("count", [3, REACH + 20])
+LONG = 300
+"""Nodes of a chain or a fan that is followed to its end."""
+
+
+@pytest.mark.parametrize("count", [3, LONG])
 def test_a_tensor_that_many_readers_move_has_their_quantization(count: int) -> None:
     result = linted(unrolled(count).SerializeToString(), **M4)
     assert {verdict.word for verdict in result.verdicts} == {"RUNS, partly"}
+
+
+def moved(count: int) -> ModelProto:
+    """A convolution behind a DequantizeLinear and so many Transposes, two of which leave all in place."""
+    turns = [helper.make_node("Transpose", [f"t{n}"], [f"t{n + 1}"], perm=[0, 1, 3, 2]) for n in range(count)]
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "s", "z"], ["t0"]),
+        *turns,
+        helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]),
+        helper.make_node("Conv", [f"t{count}", "wf"], ["yf"]),
+        helper.make_node("QuantizeLinear", ["yf", "s", "z"], ["y"]),
+    ]
+    weights = {"w": np.ones((4, 4, 4, 4), np.int8), "s": np.float32(0.1), "z": np.int8(0)}
+    return made(nodes, {"y": [1, 4, 3, 3]}, [1, 4, 6, 6], **weights)
+
+
+@pytest.mark.parametrize("count", [2, LONG])
+def test_a_layer_behind_a_chain_of_moves_has_their_quantization(count: int) -> None:
+    layers = layered(moved(count).SerializeToString(), **M4).layers
+    (convolution,) = [layer for layer in layers if layer.op == "Conv"]
+    assert convolution.entry == "convolve_s8"
+    assert not convolution.assumed
 
 
 @pytest.mark.parametrize(("axis", "told"), [(0, False), (-4, False), (1, True), (-3, True), (-1, True)])

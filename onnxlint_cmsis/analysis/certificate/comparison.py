@@ -16,9 +16,7 @@ Nothing is imported but what reads a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from onnxlint_cmsis.analysis.certificate.reading import BesideGraph, Model
+from onnxlint_cmsis.analysis.certificate.reading import Model
 from onnxlint_cmsis.analysis.certificate.table import MOST_NUMBERS, Numbers
 from onnxlint_cmsis.analysis.certificate.values import DAMAGED
 from onnxlint_cmsis.formats.format import LoadedFile
@@ -49,28 +47,17 @@ class Verification(NamedTuple):
         return bool(self.old.rounded or self.new.rounded)
 
 
-def compare_lanes(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
-    """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory."""
-    return _compared((old, new), most, (None, None), plain=False)
+def compare_lanes(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *, plain: bool = False) -> Verification:
+    """Hold two files, read by `formats.format`, against each other; `most` numbers bound time and memory.
 
-
-def faults_elsewhere(known: Verification) -> tuple[str | None, ...]:
-    """Why outputs are not known to be equal in every runtime, where layers say the same or move elements."""
-    if not known.rounds or all(known.faults):
-        return known.faults
-    old, new = known.old, known.new
-    return _compared((old.loaded, new.loaded), new.table.most, (old.beside, new.beside), plain=True).faults
-
-
-def _compared(
-    sides: tuple[LoadedFile, LoadedFile], most: int, beside: Sequence[BesideGraph | None], *, plain: bool
-) -> Verification:
-    joined = [joins_rows(side.graph) for side in sides]
+    `plain`: outputs are equal in every runtime, since layers say the same or move elements.
+    """
+    joined = [joins_rows(side.graph) for side in (old, new)]
     first = joined == [False, True]  # lanes over whole planes would not do
-    known = _held(sides, most, beside, plain=plain, by_rows=first)
+    known = _held(old, new, most, plain=plain, by_rows=first)
     if known.equal or not any(joined):
         return known
-    other = _held(sides, most, (known.old.beside, known.new.beside), plain=plain, by_rows=not first)
+    other = _held(old, new, most, plain=plain, by_rows=not first)
     return other if other.equal or not first else known
 
 
@@ -83,15 +70,10 @@ def joins_rows(graph: Graph) -> bool:
     )  # fmt: skip
 
 
-def _held(
-    sides: tuple[LoadedFile, LoadedFile], most: int, beside: Sequence[BesideGraph | None], *, plain: bool, by_rows: bool
-) -> Verification:
-    table = Numbers(most)
+def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, by_rows: bool) -> Verification:
+    table, sides = Numbers(most), (old, new)
     mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
-    before, after = (
-        Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows).followed(told)
-        for side, told in zip(sides, beside, strict=True)
-    )
+    before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows).followed() for side in sides)
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
     faults = [frame or fault(before, after, *names) for names in ends]
@@ -116,10 +98,7 @@ def frame_fault(old: Graph, new: Graph) -> str | None:
 def left_fault(before: Model, after: Model) -> str | None:
     """What two files, their inputs or outputs say beside their graphs, and differ in; None where they do not."""
     ends = {*after.graph.inputs, *after.graph.outputs}
-    sides = [
-        [side.beside.left.file, *(side.beside.left.tensors.get(name, ()) for name in sorted(ends))]
-        for side in (before, after)
-    ]
+    sides = [[side.left.file, *(side.left.tensors.get(name, ()) for name in sorted(ends))] for side in (before, after)]
     for have, want in zip(*sides[::-1], strict=True):
         told = [item.what for item in (*have, *want) if item.content is None or item not in have or item not in want]
         if told or have != want:

@@ -30,9 +30,8 @@ from onnxlint_cmsis.formats.names import operator_of
 from onnxlint_cmsis.formats.onnx.half_layers import half_layers, in_halves
 from onnxlint_cmsis.formats.onnx.same_versions import since
 from onnxlint_cmsis.formats.onnx.signatures import result_types, schema, stated
-from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import TFLITE, Attribute, Node
-from onnxlint_cmsis.model.leftovers import Left, Leftovers
+from onnxlint_cmsis.model.leftovers import Left
 from onnxlint_cmsis.operators.answers import Elements
 from onnxlint_cmsis.operators.integers import BITS, NotCoveredError
 from onnxlint_cmsis.operators.record import MICROSOFT
@@ -81,17 +80,6 @@ class Read(dict[str, "Attribute"]):
         return [name for name in self if name not in self.asked and dict.__getitem__(self, name) not in DEFAULTS]
 
 
-class BesideGraph(NamedTuple):
-    """What a file says beside its nodes and tensors; it is worked out once for all readings of the file."""
-
-    left: Leftovers
-    """What the file says and the graph does not."""
-    sizes: Mapping[str, tuple[int, ...]]
-    """Sizes of results as a runtime computes them."""
-    halves: bytes
-    """What stands for all layers between 16-bit floats, whose results hang on one another."""
-
-
 class Model(Operands):
     """One file; `followed` reads it into the table."""
 
@@ -107,11 +95,11 @@ class Model(Operands):
         self.opaque: dict[int, str] = {}
         """Why nothing but "equal operands, equal result" is known of a node, by its index."""
 
-    def followed(self, beside: BesideGraph | None = None) -> Model:
-        """Itself, with the values of its tensors; `beside` is of an earlier reading of the same file."""
-        self.beside = beside or BesideGraph(
-            self.loaded.leftovers(), self.loaded.computed_sizes(), digest_of([*half_layers(self.graph)])
-        )
+    def followed(self) -> Model:
+        """Itself, with what its tensors compute."""
+        self.left, self.sizes = self.loaded.leftovers(), self.loaded.computed_sizes()
+        self.halves = digest_of([*half_layers(self.graph)])
+        """What stands for all layers between 16-bit floats, whose results hang on one another."""
         for position, name in enumerate(self.graph.inputs):
             try:
                 if self.mixed and self.elem_type(name) not in BITS:
@@ -155,7 +143,7 @@ class Model(Operands):
         Kernels there read operands of other types and sizes as theirs.
         """
         if node.domain == TFLITE:
-            return misread(node, self.graph, self.roles(node), self.read, self.beside.sizes)
+            return misread(node, self.graph, self.roles(node), self.read, self.sizes)
         given = [self.elem_type(name) if name else None for name in node.inputs]
         operator = node.domain, node.op_type
         types = result_types(operator, node.opset, node.attributes, given, len(node.outputs))
@@ -212,8 +200,8 @@ class Model(Operands):
     def _left(self, node: Node) -> list[Left]:
         """What the file says of a node and its tensors, and the graph does not."""
         told = [
-            self.beside.left.nodes.get(node.index, ()),
-            *(self.beside.left.tensors.get(n, ()) for n in (*node.inputs, *node.outputs)),
+            self.left.nodes.get(node.index, ()),
+            *(self.left.tensors.get(n, ()) for n in (*node.inputs, *node.outputs)),
         ]
         return [item for items in told for item in items]
 
@@ -224,7 +212,7 @@ class Model(Operands):
         bias = self.roles(node).bias
         for position, name in enumerate((*node.inputs, *node.outputs)):
             computed = name in self.graph.producers and name not in self.graph.constants
-            if computed and self.beside.sizes.get(name) != self.graph.shape(name):
+            if computed and self.sizes.get(name) != self.graph.shape(name):
                 raise NotCoveredError(f"the size of '{name}' is what the file states, and not known to be computed")
             scaled = name in self.graph.quantization and self.graph.elem_type(name) not in BITS
             if scaled and not (name in self.graph.constants and position == bias):
@@ -254,7 +242,7 @@ class Model(Operands):
         shapes = [(self.shape(name), self.graph.elem_type(name)) for name in node.outputs if name]
         operands = [self.exact(name) for name in node.inputs]
         version = 0 if node.domain == TFLITE else since(node.domain, node.op_type, node.opset)
-        halves = self.beside.halves if in_halves(node, self.graph) else b""
+        halves = self.halves if in_halves(node, self.graph) else b""
         attributes = stated((node.domain, node.op_type), node.opset, node.attributes)
         told = (node.domain, node.op_type, version, attributes, stored, shapes, operands, left)
         return digest_of((*told, halves))

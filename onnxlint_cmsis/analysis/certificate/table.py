@@ -92,20 +92,17 @@ class Numbers:
         shape = np.broadcast(name, first, second).shape
         whole = np.empty((*shape, 3), np.int64)
         whole[..., 0], whole[..., 1], whole[..., 2] = name, first, second
-        rows = whole.reshape(-1, 3)
-        keys = rows.view("V24").reshape(-1).tolist()
-        known = [*map(self.number_of.get, keys)]
-        if None not in known:
-            return np.array(known, np.int64).reshape(shape)
+        keys = whole.view("V24").reshape(-1).tolist()
         missing = [*dict.fromkeys(itertools.filterfalse(self.number_of.__contains__, keys))]
         self._take(len(missing))
         self.number_of.update(zip(missing, itertools.count(self.count), strict=False))
         numbers = np.fromiter(map(self.number_of.__getitem__, keys), np.int64, len(keys))
-        new = numbers >= self.count
-        self.rows[numbers[new]] = rows[new]
-        for side, bound in ((self.low, low), (self.high, high)):
-            side[numbers[new]] = np.broadcast_to(bound, shape).reshape(-1)[new]
-        self.count += len(missing)
+        if missing:
+            new = numbers >= self.count
+            self.rows[numbers[new]] = whole.reshape(-1, 3)[new]
+            for side, bound in ((self.low, low), (self.high, high)):
+                side[numbers[new]] = np.broadcast_to(bound, shape).reshape(-1)[new]
+            self.count += len(missing)
         return numbers.reshape(shape)
 
     def key(self, number: int) -> Key:

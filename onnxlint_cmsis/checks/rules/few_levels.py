@@ -16,6 +16,7 @@ device will see, or quantize in 16 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, TypeGuard
 
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Function, Level
-from onnxlint_cmsis.lower.dims import REACH
 from onnxlint_cmsis.lower.find_quantization import of_integers
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.operands import operands_of
@@ -36,6 +36,7 @@ from onnxlint_cmsis.lower.stored_types import EIGHT_BITS, SIXTEEN_BITS, dequanti
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.model.roles import Form
+from onnxlint_cmsis.model.searches import along
 
 _MODEL = """
 g (int8[1, 2, 8, 8] x) => (int8[1, 2, 8, 8] y)
@@ -157,12 +158,16 @@ def quantized(graph: Graph, tensor: str) -> AffineQuantization | None:
         if producer is not None and dequantizes(producer):
             tensor = producer.inputs[0]
         else:
-            readers = graph.consumers.get(tensor, ())[:REACH]
-            tensor = next((reader.outputs[0] for reader in readers if operator_of(reader).quantizes), tensor)
+            tensor = along(graph, "quantized by a reader", tensor, partial(_quantized_by_reader, graph))
         if not graph.elem_type(tensor).startswith("float"):
             stored = of_integers(graph, tensor)
     usable = stored is not None and stored.known and len(stored.scales or ()) == 1 and stored.scale > 0
     return stored if usable and stored and stored.elem_type in EIGHT_BITS | SIXTEEN_BITS else None
+
+
+def _quantized_by_reader(graph: Graph, tensor: str) -> str:
+    readers = graph.consumers.get(tensor, ())
+    return next((reader.outputs[0] for reader in readers if operator_of(reader).quantizes), tensor)
 
 
 def of_stored(graph: Graph, tensor: str) -> AffineQuantization | None:
