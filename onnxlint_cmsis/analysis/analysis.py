@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
+    from onnxlint_cmsis.analysis.results import FileSummary
     from onnxlint_cmsis.cmsis_nn.library import CallCost
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph, Node
@@ -170,6 +171,13 @@ class ModelAnalysis:
         from onnxlint_cmsis.analysis.classes import analyse
 
         return analyse(self.graph)
+
+    @cached_property
+    def summary(self) -> FileSummary:
+        """What the model is and needs on each of its targets."""
+        from onnxlint_cmsis.analysis.coverage import summarize
+
+        return summarize(self)
 
     def route(self, call: KernelCall, target: Target) -> Route:
         """Kernel that a call takes on a target, also for a call that no layer makes now."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.coverage import summarize
-
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
     from onnxlint_cmsis.fixers.planning.staircases import WidthStep
@@ -17,7 +15,7 @@ class WidthTimes:
     """Times of a model on each of its targets; None for a target without a clock."""
 
     def __init__(self, model: ModelAnalysis) -> None:
-        self._targets = summarize(model).targets
+        self._targets = model.summary.targets
 
     @property
     def today(self) -> tuple[PredictedTime | None, ...]:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.analysed_file import analysed, verdict_head
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_form, add_full_names
@@ -69,7 +68,7 @@ def run(argv: list[str]) -> int:
     if args.form == "json":
         sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
-        today = summarize(model).targets
+        today = model.summary.targets
         sys.stdout.write(verdict_head(model, settings, full_names=args.full_names))
         sys.stdout.write(widths_text(stairs, today, names, columns(), plot=args.plot))
     return 0

@@ -58,14 +58,17 @@ def lower_binary(graph: Graph, node: Node, assume: Assumptions) -> Layer | Decis
 def computed_from_constants(graph: Graph, tensor: str) -> bool:
     """Tell whether an operand is the same in every run: a constant, moved, dequantized or computed from others."""
 
-    def operands(name: str) -> list[str]:
+    def computes(name: str) -> Node | None:
         node = graph.producers.get(name)
-        if node is None or node.bodies or operator_of(node).elements is Elements.RANDOM:
-            return []
-        return [operand for operand in node.inputs if operand] if weights_behind(graph, name) is None else []
+        lost = node is None or not node.inputs or node.bodies or operator_of(node).elements is Elements.RANDOM
+        return None if lost or weights_behind(graph, name) is not None else node
+
+    def operands(name: str) -> list[str]:
+        node = computes(name)
+        return [operand for operand in node.inputs if operand] if node else []
 
     def told(name: str, behind: list[bool | None]) -> bool:
-        return weights_behind(graph, name) is not None or (bool(behind) and all(behind))
+        return weights_behind(graph, name) is not None or (computes(name) is not None and all(behind))
 
     constant: bool = among_all(graph, "computed from constants", tensor, operands, told)
     return constant

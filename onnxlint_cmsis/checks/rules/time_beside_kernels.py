@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.subjects import ModelSubject
@@ -92,7 +91,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     if not any(settings.clocks):
         return
     memories = dict(zip((target.label for target in settings.targets), settings.memories, strict=False))
-    for target in summarize(subject.model).targets:
+    for target in subject.model.summary.targets:
         time = target.time
         for part in PARTS if time and time.milliseconds else ():
             memory = "" if part.memory is None else memories.get(target.target, (UNKNOWN, UNKNOWN))[part.memory]
