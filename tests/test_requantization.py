@@ -96,7 +96,7 @@ def met() -> Iterator[tuple[int, int, int]]:
     files += [format_of(real.name).load(str(real))] if real.exists() else []
     for file in files:
         table = Numbers()
-        Model(file, table).followed()
+        Model(file, table)
         for key in map(table.key, range(table.count)):
             if key[0] == "requantize":
                 yield key[2], key[3], table.key(key[1])[3]

@@ -19,4 +19,4 @@ def equal(old: dict[str, Any], new: dict[str, Any]) -> bool:
 
 def opaque(given: dict[str, Any]) -> list[str]:
     """Why layers are not covered, in their order."""
-    return [*Model(TFLITE.load("m.tflite", write(given)), Numbers()).followed().opaque.values()]
+    return [*Model(TFLITE.load("m.tflite", write(given)), Numbers()).opaque.values()]

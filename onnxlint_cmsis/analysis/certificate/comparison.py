@@ -73,7 +73,7 @@ def joins_rows(graph: Graph) -> bool:
 def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, by_rows: bool) -> Verification:
     table, sides = Numbers(most), (old, new)
     mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
-    before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows).followed() for side in sides)
+    before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows) for side in sides)
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
     faults = [frame or fault(before, after, *names) for names in ends]

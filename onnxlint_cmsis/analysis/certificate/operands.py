@@ -237,11 +237,9 @@ class Operands(NodeView):
 
     def shaped(self, value: Lanes, shape: Sequence[int]) -> Lanes:
         """With the same elements in their order, and other sizes."""
-        if value.shape == tuple(shape):
-            return value
         if math.prod(value.shape) != math.prod(shape):
             raise NotCoveredError(f"{list(value.shape)} does not become {list(shape)}")
-        return self.moved(value, lambda array: array.reshape(shape))
+        return value if value.shape == tuple(shape) else self.moved(value, lambda array: array.reshape(shape))
 
     def turned(self, value: Lanes, order: Sequence[int]) -> Lanes:
         """With its axes in another order."""

@@ -81,7 +81,7 @@ class Read(dict[str, "Attribute"]):
 
 
 class Model(Operands):
-    """One file; `followed` reads it into the table."""
+    """One file, read into the table."""
 
     def __init__(
         self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, by_rows: bool = False
@@ -94,22 +94,18 @@ class Model(Operands):
         """Whether layers are the same only where all that they say is, so that they are the same in every runtime."""
         self.opaque: dict[int, str] = {}
         """Why nothing but "equal operands, equal result" is known of a node, by its index."""
-
-    def followed(self) -> Model:
-        """Itself, with what its tensors compute."""
-        self.left, self.sizes = self.loaded.leftovers(), self.loaded.computed_sizes()
+        self.left, self.sizes = loaded.leftovers(), loaded.computed_sizes()
         self.halves = digest_of([*half_layers(self.graph)])
         """What stands for all layers between 16-bit floats, whose results hang on one another."""
         for position, name in enumerate(self.graph.inputs):
             try:
-                if self.mixed and self.elem_type(name) not in BITS:
+                if mixed and self.elem_type(name) not in BITS:
                     raise NotCoveredError(f"runtimes of two formats take NaN and infinity of '{name}' otherwise")
                 self.values[name] = self.named(("input", position), name)
             except DAMAGED as error:
                 self.missing[name] = str(error)
         for node in self.graph.nodes:
             self._run(node)
-        return self
 
     def _run(self, node: Node) -> None:
         """Values of a node's outputs: what its operator makes, else numbers that stand for an unknown function."""

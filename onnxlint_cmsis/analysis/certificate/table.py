@@ -89,21 +89,19 @@ class Numbers:
 
     def numbers(self, name: Side, first: Side, second: Side = 0, low: Side = -math.inf, high: Side = math.inf) -> Ids:
         """Numbers of rows, within bounds; NotCoveredError where there are too many."""
-        shape = np.broadcast(name, first, second).shape
-        whole = np.empty((*shape, 3), np.int64)
+        whole: Ids = np.empty((*np.broadcast(name, first, second).shape, 3), np.int64)
         whole[..., 0], whole[..., 1], whole[..., 2] = name, first, second
         keys = whole.view("V24").reshape(-1).tolist()
         missing = [*dict.fromkeys(itertools.filterfalse(self.number_of.__contains__, keys))]
         self._take(len(missing))
         self.number_of.update(zip(missing, itertools.count(self.count), strict=False))
         numbers = np.fromiter(map(self.number_of.__getitem__, keys), np.int64, len(keys))
-        if missing:
-            new = numbers >= self.count
-            self.rows[numbers[new]] = whole.reshape(-1, 3)[new]
-            for side, bound in ((self.low, low), (self.high, high)):
-                side[numbers[new]] = np.broadcast_to(bound, shape).reshape(-1)[new]
-            self.count += len(missing)
-        return numbers.reshape(shape)
+        new = numbers >= self.count
+        self.rows[numbers[new]] = whole.reshape(-1, 3)[new]
+        for side, bound in ((self.low, low), (self.high, high)) if missing else ():
+            side[numbers[new]] = np.broadcast_to(bound, whole.shape[:-1]).reshape(-1)[new]
+        self.count += len(missing)
+        return numbers.reshape(whole.shape[:-1])
 
     def key(self, number: int) -> Key:
         """What a number stands for: what is computed, from what, and how."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.certificate.comparison import Verification, compare_lanes
 from onnxlint_cmsis.analysis.certificate.facts import Certificate
+from onnxlint_cmsis.analysis.certificate.operands import Operands
 from onnxlint_cmsis.analysis.certificate.read_once import ReadOnce
 from onnxlint_cmsis.analysis.certificate.reading import Model
 from onnxlint_cmsis.analysis.certificate.stating import certificate
@@ -21,6 +22,14 @@ ENOUGH = 1 << 18
 2 seconds and 100 MB at most."""
 
 
+class _Unread(Model):
+    """A file of which nothing is to be said."""
+
+    def __init__(self, loaded: LoadedFile) -> None:
+        Operands.__init__(self, loaded, Numbers(1))
+        self.loaded, self.opaque = loaded, {}
+
+
 def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verification:
     """Hold two files against each other, and what they say of memory: with a wrong plan no output is what it says.
 
@@ -28,7 +37,7 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verifi
     """
     if same_bytes(old, new):
         faults = (None,) * max(len(new.graph.outputs), 1)
-        return Verification(Model(old, Numbers(1)), Model(new, Numbers(1)), faults)
+        return Verification(_Unread(old), _Unread(new), faults)
     known = compare_lanes(ReadOnce(old), ReadOnce(new), most)
     wrong = _plan_fault(new, "new") or _plan_fault(old, "old")
     return known._replace(faults=tuple(fault or wrong for fault in known.faults)) if wrong else known

@@ -100,7 +100,7 @@ def test_an_average_that_counts_padding_is_no_constant(counted: bool, around: st
         "y = QuantizeLinear(e, s, z) }"
     )
     table = Numbers()
-    value = Model(ONNX.load("m.onnx", model.SerializeToString()), table).followed().values["y"]
+    value = Model(ONNX.load("m.onnx", model.SerializeToString()), table).values["y"]
     assert isinstance(value, Lanes)
     assert table.are(value.ids, "constant").all() != counted
 

@@ -51,7 +51,7 @@ def test_damaged_sizes_of_no_elements_are_not_covered(shape: list[int]) -> None:
 def test_nothing_is_said_of_a_result_of_another_size_than_the_file_says() -> None:
     """A certificate told the sums of lanes that are not there."""
     data = write(one_operator("LOGISTIC", [tensor("x", [2]), tensor("y", [1, 7, 6, 2])]))
-    model = Model(TFLITE.load("m.tflite", data), Numbers()).followed()
+    model = Model(TFLITE.load("m.tflite", data), Numbers())
     told = (
         "LOGISTIC#0 (LOGISTIC): sizes of its results are not those that it makes (stated, made): [((1, 7, 6, 2), (2,))]"
     )

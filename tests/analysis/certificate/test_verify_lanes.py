@@ -37,7 +37,7 @@ def test_lanes_with_one_number_hold_one_value(seed: int) -> None:
     pytest.importorskip("ai_edge_litert", reason="needs the extra `tflite`")
     data = planned(seed).new
     table = Numbers()
-    model = Model(TFLITE.load("m.tflite", data), table).followed()
+    model = Model(TFLITE.load("m.tflite", data), table)
     file, process = read_tflite("m.tflite", data).subgraphs[0], LiteRtModel()
     process.load(data, 1)
     index = {tensor.name: number for number, tensor in enumerate(file.tensors)}

@@ -50,7 +50,7 @@ def test_a_size_that_an_onnx_file_states_and_nobody_computes_is_not_covered() ->
     loaded = ONNX.load("m.onnx", proto.SerializeToString())
     assert loaded.graph.shape("m") == (1, 4)
     assert "m" not in loaded.computed_sizes()
-    reasons = [*Model(loaded, Numbers()).followed().opaque.values()]
+    reasons = [*Model(loaded, Numbers()).opaque.values()]
     assert reasons == ["the size of 'm' is what the file states, and not known to be computed"] * 2
     assert onnx_equal(proto, proto)
 
