@@ -42,6 +42,7 @@ def judge(count: int) -> None:
 
 
 def caches() -> Iterator[tuple[str, Any]]:
+    gc.collect()
     for kept in gc.get_objects():
         if isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith("onnxlint_cmsis"):
             yield f"{kept.__module__}.{kept.__qualname__}", kept.cache_info()

@@ -87,9 +87,8 @@ class Model(Operands):
         self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, by_rows: bool = False
     ) -> None:
         super().__init__(loaded, table, by_rows=by_rows)
-        self.loaded = loaded
-        self.mixed = mixed
-        """Whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
+        self.loaded, self.mixed = loaded, mixed
+        """The file, and whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
         self.plain = plain
         """Whether layers are the same only where all that they say is, so that they are the same in every runtime."""
         self.opaque: dict[int, str] = {}
