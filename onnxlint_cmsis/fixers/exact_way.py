@@ -24,7 +24,8 @@ def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixe
     """
     if fixed.end is None or (fixed.model is None and fixed.least is None):
         return tuple(fits)
-    if fixed.result.changed and certificate_of(model, fixed.end.analysis, ROW_NUMBERS) is None:
+    edited = fixed.result.classes or fixed.result.rewrites  # a plan alone needs no proof, and parts have theirs
+    if edited and certificate_of(model, fixed.end.analysis, ROW_NUMBERS) is None:
         return tuple(fits)
     reached = {fit.flash.target: fit for fit in device_fits(fixed.end.analysis)}
     registers = tuple(more_methods(model, fixed.end.analysis))

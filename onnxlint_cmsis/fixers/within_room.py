@@ -22,7 +22,8 @@ Fix = Callable[[Snapshot], Fixed]
 def within_room(start: Snapshot, fix: Fix) -> Fixed:
     """Fix a model with the classes that there is room for; it stays as it is where even without these there is none.
 
-    Memory that has room keeps it. Memory that has none takes no more, unless that steps around a known hazard.
+    Memory that has room keeps it. Memory that has none takes no more, unless that steps around a known hazard, or
+    flash holds the plan of an arena that takes less.
     """
     fixed = fix(start)
     grown = _outgrown(start.analysis, fixed)
@@ -33,7 +34,8 @@ def within_room(start: Snapshot, fix: Fix) -> Fixed:
     )
     left = search.left(f"with the channels that a fix would add the model would need {grown}")
     fixed = fix(start.without(left)) if start.request.compared else search.best
-    if too_much := _outgrown(start.analysis, fixed, fitted=bool(fixed.result.repairs)):
+    needed = fixed.result.repairs or fixed.result.memory
+    if too_much := _outgrown(start.analysis, fixed, fitted=bool(needed)):
         reason = f"fixed it would need {too_much}"
         return Fixed(FixResult(fixed.result.policy, False, False, reason, failed=False), None, outgrown=too_much)
     return fixed._replace(outgrown=grown, unroomed=left) if left else fixed

@@ -239,16 +239,27 @@ def test_a_shape_without_channels_is_cut_nowhere(changed: str, shape: list[int])
     assert not fixed(data, "m.tflite", **M4, ram=300).result.added
 
 
-def test_the_finding_names_a_plan_for_a_model_that_a_build_with_checks_halts() -> None:
-    """No tiles are looked for there: the plan alone takes less."""
+def planned_better() -> bytes:
+    """A model of which a build with checks halts; a memory plan takes less, and no tiles are looked for there."""
     tensors = [tensor(f"t{number}", [1, size]) for number, size in enumerate((512, 512, 512, 256))]
     operators = [{"opcode_index": 0, "inputs": [number], "outputs": [number + 1]} for number in range(3)]
     graph = {"tensors": tensors, "inputs": [0], "outputs": [3], "operators": operators}
-    codes = [operator_code("RELU")]
-    data = write({"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": [{}]})
-    (finding,) = (row for row in linted(data, "m.tflite", **M4, ram=1300).findings if row.code == "CNN601")
+    return write({"version": 3, "operator_codes": [operator_code("RELU")], "subgraphs": [graph], "buffers": [{}]})
+
+
+def test_the_finding_names_a_plan_for_a_model_that_a_build_with_checks_halts() -> None:
+    (finding,) = (row for row in linted(planned_better(), "m.tflite", **M4, ram=1300).findings if row.code == "CNN601")
     assert finding.properties["exact_after"] == 1280
     assert "With a memory plan it computes the same, needs 1,280 and fits." in finding.message
+
+
+def test_a_plan_is_written_where_flash_has_no_room_anyway() -> None:
+    room = {"ram": 1300, "flash": 64}
+    fix = fixed(planned_better(), "m.tflite", **M4, **room)
+    assert fix.result.memory
+    assert fix.model is not None
+    assert len(fix.model) > len(planned_better())
+    assert not [note for note in linted(planned_better(), "m.tflite", **M4, **room).notes if "--fix leaves" in note]
 
 
 @SHARED_MODELS
