@@ -21,6 +21,7 @@ from support import firmware_models as more
 from support import paths
 from support import quantized_models as quantized
 from support.firmware_signatures import EverythingLibrary
+from support.nightly import one_of
 
 SHARED = paths.SHARED
 FOLDERS = ("models", "cases/torch", "cases/small", "cases/device/models")
@@ -131,7 +132,7 @@ def test_layers_and_firmware_agree_on_operators_on_integers(signed: bool, tmp_pa
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the models in a folder `shared` beside the project")
-@pytest.mark.parametrize("path", shared_models(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", one_of(4, shared_models()), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_layers_and_firmware_agree_on_shared_models(path: Path, tmp_path: Path) -> None:
     if path.stat().st_size > LARGEST:
         pytest.skip(f"{path.stat().st_size} bytes; up to {LARGEST} are quantized here")
