@@ -17,6 +17,7 @@ from onnx import numpy_helper
 
 from export_tutorial import KEPT, program
 from support import doc_pages, paths
+from support.forked import python
 
 PAGES = [paths.ROOT / "README.md", *sorted((paths.ROOT / "docs").glob("*.md"))]
 CONSOLES = [path for path in PAGES if "```console\n" in path.read_text(encoding="utf-8")]
@@ -113,10 +114,8 @@ def test_three_dots_stand_for_lines_or_for_a_part_of_a_line() -> None:
 
 
 def test_docs_are_not_stale() -> None:
-    done = subprocess.run(
-        [sys.executable, "scripts/make_docs.py", "--check"], cwd=paths.ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = python(["scripts/make_docs.py", "--check"], paths.ROOT)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
 
 
 @pytest.mark.skipif(not paths.SHARED.exists(), reason="needs the cost vectors in a folder `shared` beside the project")
