@@ -22,6 +22,7 @@ from support.draws import draws
 from support.fix_random import Planned, models
 from support.fix_rounding import unexplained
 from support.lanes_checks import analysed
+from support.nightly import one_of
 
 EXAMPLES = int(os.environ.get("ONNXLINT_FIX_EXAMPLES", "1200"))
 PARTS = 4
@@ -57,7 +58,7 @@ def explained(path, data, request):
     return state is not run.start or not unexplained(Planned(analysed(before), plan), after, 6)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", one_of(PARTS, range(PARTS)))
 @settings(max_examples=draws(EXAMPLES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(model=models(), chosen=requests())
 def test_fixed_proven_and_stable(part, model, chosen):

@@ -13,6 +13,7 @@ from support.draws import draws
 from support.fix_random import Planned, planned, sizes
 from support.fix_rounding import unexplained
 from support.linter import with_plan
+from support.nightly import one_of
 from support.proofs import prove
 
 EXAMPLES = int(os.environ.get("ONNXLINT_EXAMPLES", "2000"))
@@ -21,7 +22,7 @@ PARTS = 4
 INPUTS = 6
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", one_of(PARTS, range(PARTS)))
 @settings(max_examples=draws(EXAMPLES // PARTS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=planned())
 def test_outputs_stay_as_they_are(part: int, drawn: Planned) -> None:
