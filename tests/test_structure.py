@@ -446,6 +446,15 @@ WRITING = (
     *("onnxruntime", "onnx.reference", "ai_edge_litert", "sarif_om"),
 )
 """What writes, repairs and proves, what a proof or another format of output needs, git, and sizes of a device."""
+REPAIRING = tuple(
+    f"onnxlint_cmsis.{name}."
+    for name in (
+        *("checks.hazard_statements", "checks.near_by", "checks.class_repairs", "runtimes.status", "config.baseline"),
+        *("fixers.planning.repairable", "fixers.planning.fits", "fixers.planning.descent", "fixers.planning.plan"),
+        *("fixers.steps", "cli.file_fix", "output.proofs"),
+    )
+)
+"""What is said and done about hazards, and about what a fix did."""
 PROVING = ("onnxlint_cmsis.fixers.proof", "onnxruntime")
 OF_OTHERS = tuple(
     f"onnxlint_cmsis.{name}."
@@ -454,6 +463,7 @@ OF_OTHERS = tuple(
         *("formats.pte", "formats.tflite", "formats.flatbuffer_schema", "runtimes.executorch", "runtimes.tflm.kernels"),
         *("runtimes.tflm.interpret", "runtimes.tflm.arena", "runtimes.host", "cli.config_command", "output.sarif"),
         *("output.html", "output.json_report", "output.comparison", "analysis.certificate.comparison", "fleet"),
+        *("runtimes.interpretation", "runtimes.memory_report", "cmsis_nn.loops.weights_s4", "cmsis_nn.loops.recurrent"),
     )
 )
 """Other families of kernels, formats, runtimes, reports and commands than those of an int8 model in ONNX's format."""
@@ -482,11 +492,12 @@ def grouped() -> bytes:
 LOADS: Mapping[str, Load] = {
     "float.onnx": Load(small, (), SIZING, WRITING),
     "qdq.onnx": Load(
-        lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(), (), SIZING, (*WRITING, *OF_OTHERS)
+        lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(),
+        (), SIZING, (*WRITING, *OF_OTHERS, *REPAIRING),
     ),
     "three_targets.onnx": Load(
         lambda: convolution((1, 8, 6, 6), (8, 8, 3, 3)).SerializeToString(),
-        ("--target", "cortex-m0,cortex-m4,cortex-m55"), SIZING, (*WRITING, *OF_OTHERS),
+        ("--target", "cortex-m0,cortex-m4,cortex-m55"), SIZING, (*WRITING, *OF_OTHERS, *REPAIRING),
     ),
     "conv.tflite": Load(lambda: write(conv_model()), (), SIZING, (*WRITING, *OF_ONNX)),
     "without_sizes.onnx": Load(small, ("--config", "size-checks-limit=0"), set(), (*WRITING, *SIZING)),

@@ -11,21 +11,21 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, kept_lanes
-from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
 from onnxlint_cmsis.fixers.planning.prices import Prices
-from onnxlint_cmsis.fixers.planning.repairable import RepairSite, needed
 from onnxlint_cmsis.fixers.planning.subgraphs import unprovable
 from onnxlint_cmsis.fixers.planning.unchangeable import refused
-from onnxlint_cmsis.fixers.steps import Resized, Step
 from onnxlint_cmsis.formats.onnx.tensors import BITS
 from onnxlint_cmsis.ground.types import KernelCall, packed_bytes
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.dimensions import DimensionClass, Dimensions
+    from onnxlint_cmsis.fixers.planning.plan import Plan, PlanStep
     from onnxlint_cmsis.fixers.planning.policies import FixOptions
+    from onnxlint_cmsis.fixers.planning.repairable import RepairSite
     from onnxlint_cmsis.fixers.proof.proven import ProvenModel
     from onnxlint_cmsis.fixers.repairs.editor import Editor, RepairedBytes
     from onnxlint_cmsis.fixers.request import FixRequest
+    from onnxlint_cmsis.fixers.steps import Resized, Step
     from onnxlint_cmsis.lower.lowered import Lowered, LoweredLayer
     from onnxlint_cmsis.model.graph import Constant, Graph
 
@@ -97,6 +97,8 @@ class Snapshot:
     @cached_property
     def repair_sites(self) -> tuple[RepairSite, ...]:
         """Its layers that a known hazard meets and that a repair fits."""
+        from onnxlint_cmsis.fixers.planning.repairable import needed
+
         return tuple(needed(self.analysis))
 
     def without(self, left_alone: Mapping[Step, str]) -> Snapshot:
@@ -181,6 +183,8 @@ class Snapshot:
 
     def steps(self) -> list[PlanStep]:
         """The same as planning knows them."""
+        from onnxlint_cmsis.fixers.planning.plan import PlanStep
+
         return [PlanStep(before.graph, before.dimensions, plan) for before, plan in self.changes()]
 
     def changed(self, plan: Plan) -> Snapshot:
@@ -216,6 +220,8 @@ def bytes_of(constant: Constant) -> int:
 
 def resized_step(snapshot: Snapshot, group: DimensionClass) -> Resized:
     """Name the step that gives a class another size."""
+    from onnxlint_cmsis.fixers.steps import Resized
+
     graph = snapshot.graph
     members = tuple(f"{tensor}:{axis}" for tensor, axis in group.members if tensor in graph.producers)
     layers = tuple(graph.nodes[layer.node].outputs[0] for layer in (*group.deciders, *group.readers))
@@ -224,6 +230,8 @@ def resized_step(snapshot: Snapshot, group: DimensionClass) -> Resized:
 
 def plan_of(plan: ModelPlan, options: FixOptions) -> Plan:
     """The decision as lanes to keep and amounts to add to biases."""
+    from onnxlint_cmsis.fixers.planning.plan import Plan
+
     kept, removed = {}, {}
     for leaf, want in plan.decision.sizes.items():
         have = plan.view.dimensions.classes[leaf].size
