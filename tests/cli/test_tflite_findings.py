@@ -15,6 +15,7 @@ from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.ground.types import Level
 from support import paths
 from support.linter import target_of
+from support.nightly import one_of
 
 VECTORS = paths.SHARED / "vectors" / "tflm"
 needs_vectors = pytest.mark.skipif(not VECTORS.exists(), reason="the complete firmware rows are not beside the project")
@@ -60,7 +61,7 @@ def errors_of(name, cpu):
     return (*(finding for finding in result.findings if finding.level is Level.ERROR), *custom)
 
 
-@pytest.mark.parametrize("name", ["models", "synthetic"])
+@pytest.mark.parametrize("name", one_of(2, ["synthetic", "models"]))
 def test_what_stops_in_firmware_has_an_error_and_what_runs_rightly_has_none(name):
     stopped = 0
     for row in rows(name):
@@ -71,7 +72,7 @@ def test_what_stops_in_firmware_has_an_error_and_what_runs_rightly_has_none(name
     assert stopped > 5
 
 
-@pytest.mark.parametrize("name", ["models", "synthetic"])
+@pytest.mark.parametrize("name", one_of(2, ["synthetic", "models"]))
 def test_an_error_is_about_a_model_that_stops_or_computes_wrongly(name):
     ends = {}
     for build in ("default", "release"):
@@ -85,7 +86,7 @@ def test_an_error_is_about_a_model_that_stops_or_computes_wrongly(name):
             assert any(wrong), (model, cpu, [error.text for error in errors_of(model, cpu)])
 
 
-@pytest.mark.parametrize("name", ["models", "synthetic"])
+@pytest.mark.parametrize("name", one_of(2, ["synthetic", "models"]))
 def test_an_output_that_differs_from_the_reference_kernels_has_an_error(name):
     wrong = 0
     for row in rows(name, "release"):
@@ -97,7 +98,7 @@ def test_an_output_that_differs_from_the_reference_kernels_has_an_error(name):
     assert wrong or name == "models"
 
 
-@pytest.mark.parametrize("name", ["models", "synthetic"])
+@pytest.mark.parametrize("name", one_of(2, ["synthetic", "models"]))
 def test_layers_names_the_functions_that_were_called(name):
     for row in rows(name):
         if row["status"] == "ok":
@@ -108,7 +109,7 @@ def test_layers_names_the_functions_that_were_called(name):
             assert all({"index", "op", "functions", "chain", "verdict", "reason"} <= row.keys() for row in layers)
 
 
-@pytest.mark.parametrize("name", ["models", "synthetic"])
+@pytest.mark.parametrize("name", one_of(2, ["synthetic", "models"]))
 def test_memory_is_that_of_the_firmware(name):
     count = 0
     for row in rows(name):

@@ -13,6 +13,7 @@ from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.tables import hazard
 from support import paths
 from support.linter import target_of
+from support.nightly import one_of
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "dispatch"
@@ -94,7 +95,7 @@ def test_sample_overruns_are_predicted() -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the complete dispatch vectors are not beside the project")
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", one_of(4, FILES))
 def test_every_vector_agrees(name: str) -> None:
     path = SHARED / f"{name}.jsonl.gz"
     assert disagreements(path) == []
