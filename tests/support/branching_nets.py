@@ -51,6 +51,12 @@ class BranchingNet(Net):
         op = self.rng.choice(["AVERAGE_POOL_2D", "MAX_POOL_2D"])
         return self.operator(op, [source], result, ("Pool2DOptions", options))
 
+    def beside_constant(self, source: int, rng: random.Random) -> int:
+        """An operator of a constant that is the same along some axes of the map, or none."""
+        shape = [size if rng.random() < 0.5 else 1 for size in self.shape(source)]
+        op = rng.choice(["ADD", "MUL", "SUB", "MAXIMUM"] if self.kind == "INT8" else ["ADD", "MUL", "SUB"])
+        return self.beside(op, source, shape[rng.randint(0, 3) :], swapped=rng.random() < 0.3)
+
     def meeting(self, source: int, maps: list[int]) -> int:
         """The sum with a map of the same size, or the two side by side; a convolution where there is none."""
         same = [other for other in maps if self.shape(other) == self.shape(source) and other != source]
@@ -70,7 +76,7 @@ class BranchingNet(Net):
 def branching(seed: int, kind: str = "INT8") -> bytes:
     """A random net."""
     drawn = BranchingNet(seed, kind)
-    rng = random.Random(seed)
+    rng, constants = random.Random(seed), random.Random(-1 - seed)
     maps = [drawn.front()]
     for _ in range(rng.randint(2, 7)):
         source, draw = maps[-1], rng.random()
@@ -83,4 +89,6 @@ def branching(seed: int, kind: str = "INT8") -> bytes:
             maps.append(drawn.pool(source) if rng.random() < 0.6 else drawn.padded_pool(source))
         else:
             maps.append(drawn.meeting(source, maps))
+        if constants.random() < 0.2:
+            maps.append(drawn.beside_constant(maps[-1], constants))
     return write(drawn.model(maps[-1]))
