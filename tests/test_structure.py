@@ -181,7 +181,7 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "analysis.certificate.reading": TESTS_OF_LANES,
     "analysis.certificate.table": TESTS_OF_LANES,
     "analysis.certificate.values": TESTS_OF_LANES,
-    "analysis.certificate.comparison": ("test_verify_rows",),
+    "analysis.certificate.comparison": ("test_verify_bands",),
     # The way round a hazard that computes the same layer; no hazard of today has one.
     "checks.near_by": ("test_checks",),
     # Which files of a folder are models, folder by folder.
@@ -200,7 +200,7 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     # Every segment in every number of bands, most of which no search takes.
     "fixers.memory.channel_tiles": ("test_fix_bands",),
     "fixers.memory.drafts": ("test_fix_bands",),
-    "fixers.memory.row_segments": ("test_fix_bands",),
+    "fixers.memory.band_segments": ("test_fix_bands",),
     "fixers.memory.tiled_file": ("test_fix_bands",),
     # Which sizes may take longer, asked with and without a known memory.
     "fixers.planning.memory_bound": ("test_memory_bound",),

@@ -49,10 +49,11 @@ class Window(NamedTuple):
         places = places - (self.ahead[axis] if self.ahead else 0)
         return np.where(inside & (places >= 0) & (places < self.sizes[axis]), places, -1)
 
-    def along_row(self) -> Window:
-        """The same window along one row: without the first axis."""
-        kernel, strides, dilations, before, sizes, result_sizes = (numbers[1:] for numbers in self[:6])
-        return Window(kernel, strides, dilations, before, sizes, result_sizes, self.transposed, self.ahead[1:])
+    def without(self, axis: int) -> Window:
+        """The same window along the other axes of the plane."""
+        numbers = (part[:axis] + part[axis + 1 :] for part in (*self[:6], self.ahead))
+        kernel, strides, dilations, before, sizes, result_sizes, ahead = numbers
+        return Window(kernel, strides, dilations, before, sizes, result_sizes, self.transposed, ahead)
 
 
 class Taps(NamedTuple):

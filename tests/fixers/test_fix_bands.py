@@ -1,4 +1,4 @@
-"""Layers in bands of rows with their halo, which `--fix` writes where RAM is named and channel tiles do not do."""
+"""Layers in bands with their halo, which `--fix` writes where RAM is named and channel tiles do not do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from onnxlint_cmsis.analysis.certificate.verifying import verify
+from onnxlint_cmsis.fixers.memory.band_segments import band_segments, not_in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
 from onnxlint_cmsis.fixers.memory.drafts import drafted
-from onnxlint_cmsis.fixers.memory.row_segments import not_in_bands, row_segments
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.formats.format import TFLITE
 from onnxlint_cmsis.formats.tflite.read import read_tflite
@@ -55,13 +55,13 @@ def operators_of(data: bytes) -> Counter[str]:
     return Counter(operator.op for operator in read_tflite("m.tflite", data).subgraphs[0].operators)
 
 
-def check(data: bytes, share: float, cut: str = "GATHER") -> bytes:
+def check(data: bytes, share: float, cut: str = "GATHER", lines: str = "rows") -> bytes:
     """The fixed file fits and is certified; PyPI's TensorFlow Lite Micro computes the same in the head that is told."""
     whole = needed(data)
     result, new = fixed(data, "m.tflite", **M4, ram=int(whole * share), fixable=["CNN604"])
     assert new is not None, (result.reason, result.notes)
     assert result.certificate is not None
-    assert any("bands of rows" in clause for clause in result.added)
+    assert any(f"bands of {lines}" in clause for clause in result.added)
     assert operators_of(new)[cut]
     assert any(f"Add{cut.title()}()" in note for note in result.notes)
     (change,) = result.memory
@@ -80,6 +80,24 @@ def check(data: bytes, share: float, cut: str = "GATHER") -> bytes:
 def test_a_residual_goes_along(more: dict[str, Any]) -> None:
     mobile = Net(3)
     check(write(mobile.model(residual(mobile, **more))), 0.9)
+
+
+@pytest.mark.parametrize(("kind", "share", "cut"), [("INT8", 0.75, "GATHER"), ("INT16", 0.6, "SLICE")])
+def test_a_map_of_one_row_is_cut_along_its_columns(kind: str, share: float, cut: str) -> None:
+    mobile = Net(3, kind)
+    first = mobile.depthwise(mobile.convolution(mobile.activation([1, 1, 512, 3]), 16), 1, 1, "SAME", (1, 5))
+    second = mobile.depthwise(mobile.convolution(first, 16), 1, 1, "SAME", (1, 5))
+    options = {"padding": "VALID", "stride_w": 4, "stride_h": 1, "filter_width": 4, "filter_height": 1}
+    pooled = mobile.operator(
+        "MAX_POOL_2D", [second], mobile.scaled_as(second, [1, 1, 128, 16]), ("Pool2DOptions", options)
+    )
+    check(write(mobile.model(mobile.convolution(pooled, 8))), share, cut, "columns")
+
+
+@pytest.mark.parametrize("more", [{}, {"stride": 3}, {"front": "FLOAT32"}])
+def test_a_wide_map_is_cut_along_its_columns(more: dict[str, Any]) -> None:
+    mobile = Net(3)
+    check(write(mobile.model(residual(mobile, size=(6, 160), **more))), 0.8, lines="columns")
 
 
 def test_the_halo_is_computed_twice_and_counted() -> None:
@@ -147,13 +165,13 @@ def test_a_map_that_is_an_output_stays_whole() -> None:
     model = mobile.model(residual(mobile))
     main = model["subgraphs"][0]
     main["outputs"] += [operator["outputs"][0] for operator in main["operators"][:-1]]
-    assert not [*row_segments(read_tflite("m.tflite", write(model)))]
+    assert not [*band_segments(read_tflite("m.tflite", write(model)))]
 
 
 def every_way(data: bytes, counts: tuple[int, ...]) -> int:
     """All segments in all these numbers of bands: written as drafted, certified, computing the same; their number."""
     model, before, ways = read_tflite("m.tflite", data), wheel_run(data, 2).outputs, 0
-    for segment in row_segments(model):
+    for segment in band_segments(model):
         for count in counts:
             tiles = {segment: group_ends(segment.size, count, 1)}
             try:

@@ -1,4 +1,4 @@
-"""A net of which some layers are computed in bands of rows, and the same net without bands, for the checker."""
+"""A net of which some layers are computed in bands of rows or columns, and the same net without, for the checker."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from support.expanding_nets import Net
 from support.tflite_writer import write
+from support.turned_nets import turned
 
 
 class Layer(NamedTuple):
@@ -62,10 +63,11 @@ class Wrong(NamedTuple):
 
 
 class Banded(Net):
-    """A chain of layers with a residual around the first, in whole or in bands of rows."""
+    """A chain of layers with a residual around the first, in whole or in bands of rows, or of columns."""
 
-    def __init__(self, layers: Sequence[Layer], sizes: tuple[int, int], kind: str = "INT8", seed: int = 1) -> None:
-        super().__init__(seed, kind)
+    def __init__(self, layers: Sequence[Layer], sizes: tuple[int, int], kind: str = "INT8", axis: int = 1) -> None:
+        super().__init__(1, kind)
+        self.axis = axis
         self.layers = layers
         self.data = self.activation([1, *sizes, layers[0].channels])
         self.results, self.constants = [], []
@@ -112,7 +114,7 @@ class Banded(Net):
             source = self.layer(number, source, result, self.layers[number].padding)
             if number == 0 and self.shape(self.data) == self.shape(result):
                 source = self.operator("ADD", [self.data, source], self.summed, ("AddOptions", {}))
-        return write(self.model(source))
+        return self.written(source)
 
     def bands(self, ends: Sequence[int], wrong: Wrong | None = None) -> bytes:
         """The file with bands of the result, which end in these rows."""
@@ -123,7 +125,12 @@ class Banded(Net):
         wrong = wrong or Wrong()
         parts = wrong.joined([self._band(first, end, wrong) for first, end in spans])
         options = ("ConcatenationOptions", {"axis": 1})
-        return write(self.model(self.operator("CONCATENATION", parts, self.results[-1], options)))
+        return self.written(self.operator("CONCATENATION", parts, self.results[-1], options))
+
+    def written(self, output: int) -> bytes:
+        """The file, with rows as columns where bands are of columns."""
+        model = self.model(output)
+        return write(turned(model) if self.axis == 2 else model)
 
     def _band(self, first: int, end: int, wrong: Wrong) -> int:
         """One band; each layer is asked for the rows that the next one reads."""

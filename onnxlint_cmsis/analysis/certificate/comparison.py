@@ -52,28 +52,23 @@ def compare_lanes(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS, *,
 
     `plain`: outputs are equal in every runtime, since layers say the same or move elements.
     """
-    joined = [joins_rows(side.graph) for side in (old, new)]
-    first = joined == [False, True]  # lanes over whole planes would not do
-    known = _held(old, new, most, plain=plain, by_rows=first)
-    if known.equal or not any(joined):
-        return known
-    other = _held(old, new, most, plain=plain, by_rows=not first)
-    return other if other.equal or not first else known
+    was, now = (joined_lines(side.graph) for side in (old, new))
+    first = 0 if was else min(now, default=0)  # a file that alone joins them is not told by whole planes
+    known = _held(old, new, most, plain=plain, apart=first)
+    others = (_held(old, new, most, plain=plain, apart=apart) for apart in sorted({0, *was, *now} - {first}))
+    return known if known.equal else next((other for other in others if other.equal), known)
 
 
-def joins_rows(graph: Graph) -> bool:
-    """Tell whether images are joined along the first axis of their plane, whose rows were then computed apart."""
-    return any(
-        canonical(node) == "Concat" and len(shape := graph.shape(node.outputs[0]) or ()) > 3
-        and node.int("axis") in ((1, 1 - len(shape)) if node.domain == TFLITE else (2, 2 - len(shape)))
-        for node in graph.nodes
-    )  # fmt: skip
+def joined_lines(graph: Graph) -> set[int]:
+    """Axes [batch, channels, rows, columns] along which images are joined, whose lines were then computed apart."""
+    joined = ((node, len(graph.shape(node.outputs[0]) or ())) for node in graph.nodes if canonical(node) == "Concat")
+    return {node.int("axis") % rank + (node.domain == TFLITE) for node, rank in joined if rank > 3} & {2, 3}
 
 
-def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, by_rows: bool) -> Verification:
+def _held(old: LoadedFile, new: LoadedFile, most: int, *, plain: bool, apart: int) -> Verification:
     table, sides = Numbers(most), (old, new)
     mixed = len({any(node.domain == TFLITE for node in side.graph.nodes) for side in sides}) > 1
-    before, after = (Model(side, table, mixed=mixed, plain=plain, by_rows=by_rows) for side in sides)
+    before, after = (Model(side, table, mixed=mixed, plain=plain, apart=apart) for side in sides)
     frame = frame_fault(before.graph, after.graph) or left_fault(before, after)
     ends = zip(before.graph.outputs, after.graph.outputs, strict=False)
     faults = [frame or fault(before, after, *names) for names in ends]

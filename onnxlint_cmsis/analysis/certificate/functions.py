@@ -138,14 +138,14 @@ def pooled(model: Operands, x: Lanes, key: Key, result_sizes: tuple[int, ...]) -
     table = model.table
     if key[0] == "average" and (not x.integers or x.single):
         raise NotCoveredError("it averages real numbers, of which the order matters")
-    by_row = model.by_rows and len(x.shape) > 3 and isinstance(key[1], Window) and not key[3]
-    axes = model.across(len(x.shape)) if by_row else range(2, len(x.shape))
+    by_line = model.apart and len(x.shape) > 3 and isinstance(key[1], Window) and not key[3]
+    axes = model.across(len(x.shape)) if by_line else range(2, len(x.shape))
     x = model.over(model.real(x) if key[0] == "average" else x, axes)
     shape = (*x.shape[:2], *result_sizes)
-    if by_row:
-        rows, window = model.by_row(key[1])
-        ids = row_pooled(table, x.ids.reshape(x.shape[:3]), rows, (key[0], window, key[2]))
-        ids = ids.reshape(*shape[:3], *(1 for _ in axes))
+    if by_line:
+        rows, window = model.by_line(key[1])
+        ids = row_pooled(table, x.ids.reshape(*x.shape[:2], -1), rows, (key[0], window, key[2]))
+        ids = ids.reshape([1 if axis in axes else size for axis, size in enumerate(shape)])
     else:
         ids, others = x.ids.copy(), ~table.are(x.ids, "constant")
         ids[others] = table.applied(table.name(*key), ids[others])

@@ -31,10 +31,11 @@ class Operands(NodeView):
     A scale stands in nodes around an operand, in inputs of the node, or on the tensor.
     """
 
-    def __init__(self, loaded: LoadedFile, table: Numbers, *, by_rows: bool = False) -> None:
+    def __init__(self, loaded: LoadedFile, table: Numbers, *, apart: int = 0) -> None:
         self.graph: Graph = loaded.graph
-        self.by_rows = by_rows
-        """Whether each row of a plane is a lane of its own, so that rows may be computed apart."""
+        self.apart = apart
+        """Axis of an image [batch, channels, rows, columns] along which each line is a lane of its own, so that bands
+        may be computed apart; 0 where a lane lies over the whole plane."""
         self.read = loaded.reader()
         self.table = table
         self.values: dict[str, Value] = {}
@@ -187,18 +188,18 @@ class Operands(NodeView):
         if len({self.graph.quantization.get(name) for name in names}) > 1:
             raise NotCoveredError("it copies integers to another scale")
 
-    def across(self, rank: int) -> range:
+    def across(self, rank: int) -> list[int]:
         """Axes of an image [batch, channels, ...] that one lane lies over."""
-        return range(3 if self.by_rows and rank > 3 else 2, rank)
+        return [axis for axis in range(2, rank) if axis != self.apart or rank < 4]
 
-    def by_row(self, window: Window) -> tuple[Array, Window]:
-        """The row that each row of a window reads for each row of the result, and the window along one row.
+    def by_line(self, window: Window) -> tuple[Array, Window]:
+        """The line that each line of a window reads for each line of the result, and the window along one line.
 
-        Where lanes lie over whole planes, the plane counts as one row.
+        Where lanes lie over whole planes, the plane counts as one line.
         """
-        if self.by_rows and len(window.sizes) > 1:
-            few((window.kernel[0], window.result_sizes[0]))
-            return window.sources(0), window.along_row()
+        if (axis := self.apart - 2) >= 0 and len(window.sizes) > 1:
+            few((window.kernel[axis], window.result_sizes[axis]))
+            return window.sources(axis), window.without(axis)
         return np.zeros((1, 1), np.int64), window
 
     def over(self, value: Lanes, axes: Sequence[int]) -> Lanes:

@@ -84,9 +84,9 @@ class Model(Operands):
     """One file, read into the table."""
 
     def __init__(
-        self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, by_rows: bool = False
+        self, loaded: LoadedFile, table: Numbers, *, mixed: bool = False, plain: bool = False, apart: int = 0
     ) -> None:
-        super().__init__(loaded, table, by_rows=by_rows)
+        super().__init__(loaded, table, apart=apart)
         self.loaded, self.mixed = loaded, mixed
         """The file, and whether the other file is of another format, whose runtimes take NaN and infinity otherwise."""
         self.plain = plain

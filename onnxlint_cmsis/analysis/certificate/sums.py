@@ -134,13 +134,15 @@ def summed(model: Operands, x: Lanes, layer: Summands) -> Lanes:
     if not x.integers or not x.scale or x.single or weights.scale is None or weights.zero is None:
         raise NotCoveredError("it sums real numbers, of which the order matters")
     axes = model.across(len(x.shape))
-    rows, window = model.by_row(window)
-    x, window = _unpadded(model, model.over(x, axes), window)
+    rows, along = model.by_line(window)
+    x, along = _unpadded(model, model.over(x, axes), along)
     count, inner = weights.array.shape[:2]
     if x.shape[1] != inner * groups or count % groups:
         raise NotCoveredError(f"its weights are {list(weights.array.shape)}, its input {list(x.shape)}")
     factors = weights.array.astype(np.int64) - np.asarray(weights.zero, np.int64)
-    factors = factors.reshape(count, inner * len(rows), -1)  # a row of the window reads a lane of its own
+    if len(along.kernel) < len(window.kernel):  # a line of the window reads a lane of its own
+        factors = np.moveaxis(factors, model.apart, 2)
+    factors = factors.reshape(count, inner * len(rows), -1)
     scales = np.broadcast_to(weights.scale, weights.array.shape).reshape(count, -1)
     if (scales != scales[:, :1]).any():
         raise NotCoveredError("the weights of a lane have several scales")
@@ -153,23 +155,23 @@ def summed(model: Operands, x: Lanes, layer: Summands) -> Lanes:
     short = bias is not None and x.bits > 8 and bool(model.graph.quantization) and bias.array.dtype == np.int32
     check_sums(factors, biases, x.bits, short=short)
     held = (x.zero, x.bits, short)
-    known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, rows.tobytes(), window)
+    known, told = table.known, (digest(x.ids), held, digest(factors), repr(biases), groups, rows.tobytes(), along)
     if told not in known:
-        taps, parts = taps_of(window), _read_rows(model, x, rows).reshape(-1, groups, inner * len(rows))
+        taps, parts = taps_of(along), _read_rows(model, x, rows).reshape(-1, groups, inner * len(rows))
         known[told] = np.array([_sums(table, part, held, (factors, biases), taps) for part in parts], np.int64)
     sums = known[told]
     ids = table.numbers(table.name("scaled"), sums, np.array([*map(table.name, steps, others)]))
     table.unsettled[ids] = True
-    lanes = (x.shape[0], count, rows.shape[1])[: len(x.shape) - len(axes)]
-    shape = (*lanes, *window.result_sizes)
-    ids = ids.reshape(x.shape[0], rows.shape[1], count).swapaxes(1, 2).reshape(*lanes, *(1 for _ in axes))
+    shape = (x.shape[0], count, *window.result_sizes)
+    ids = ids.reshape(x.shape[0], rows.shape[1], count).swapaxes(1, 2)
+    ids = ids.reshape([1 if axis in axes else size for axis, size in enumerate(shape)])
     return Lanes(ids, shape, tuple(axis for axis in axes if shape[axis] > 1))
 
 
 def _read_rows(model: Operands, x: Lanes, rows: Array) -> Ids:
-    """Lanes that a layer reads for each row of its result: [batch, rows, channels, rows of the window].
+    """Lanes that a layer reads for each line of its result: [batch, lines, channels, lines of the window].
 
-    Padding adds nothing to a sum, as a row does that holds the zero-point everywhere.
+    Padding adds nothing to a sum, as a line does that holds the zero-point everywhere.
     """
     padding = np.full((*x.ids.shape[:2], 1), model.table.constants(np.array(x.zero)))
     lanes = np.concatenate([x.ids.reshape(*x.ids.shape[:2], -1), padding], axis=2)  # a place of -1 is the last
@@ -178,7 +180,7 @@ def _read_rows(model: Operands, x: Lanes, rows: Array) -> Ids:
 
 
 def _unpadded(model: Operands, x: Lanes, window: Window) -> tuple[Lanes, Window]:
-    """The lanes behind a Pad with the zero-point, whose amounts go into the window."""
+    """The lanes behind a Pad with the zero-point, whose amounts go into the window; the sizes of `x` stay."""
     table, behind = model.table, model.table.are(x.ids, "pad")
     pads = {table.told[name][1:] for name in np.unique(table.rows[x.ids[behind], 0]).tolist()}
     held = x.ids[~behind]
@@ -187,9 +189,7 @@ def _unpadded(model: Operands, x: Lanes, window: Window) -> tuple[Lanes, Window]
     if not known or value != x.zero or outer != window.sizes:  # a Reshape puts the lane into another plane
         return x, window
     ids = np.where(behind, table.rows[x.ids, 1], x.ids)
-    shape = (*x.shape[: len(x.shape) - len(sizes)], *sizes)
-    plane = tuple(axis for axis in model.across(len(shape)) if shape[axis] > 1)
-    return x._replace(ids=ids, shape=shape, plane=plane), window._replace(ahead=before, sizes=sizes)
+    return x._replace(ids=ids), window._replace(ahead=before, sizes=sizes)
 
 
 def _sums(table: Numbers, lanes: Ids, held: Key, terms_of: tuple[Array, Sequence[float]], taps: Taps) -> Ids:

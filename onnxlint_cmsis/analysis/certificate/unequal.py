@@ -20,7 +20,7 @@ def reason(known: Verification, output: str, fault: str) -> str:
     old, new = known.old, known.new
     have = {int(lane) for value in old.values.values() if isinstance(value, Lanes) for lane in value.ids.flat}
     nodes = [*_behind(new, output)]
-    for node in sorted(nodes, key=new.keeps) if new.by_rows else nodes:  # a band keeps rows that the old file has whole
+    for node in sorted(nodes, key=new.keeps) if new.apart else nodes:  # a band keeps lines that the old file has whole
         for name in node.outputs:
             value = new.values.get(name)
             if not isinstance(value, Lanes):

@@ -6,7 +6,7 @@ and the largest scratch buffer. Of a `.tflite` file it counts the arena of Tenso
 to write. Stack, variables and the application come on top.
 
 The finding names the layer at which most bytes are alive, and what `--fix` reaches with the same outputs: without
-channels that do nothing, and for a `.tflite` file with layers in groups of channels or in bands of rows, joined by a
+channels that do nothing, and for a `.tflite` file with layers in groups of channels or in bands, joined by a
 CONCATENATION, and a memory plan. Where that does not fit, it names one change that was tried: another order of
 layers, a layer that writes over its input, or fewer channels in the layers that decide the widest tensors there.
 Those of a Concat are decided by the layers in front of it.

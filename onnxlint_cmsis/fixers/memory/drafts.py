@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION, group_tensors
-from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
+from onnxlint_cmsis.fixers.memory.segments import CHANNELS, Segment
 from onnxlint_cmsis.formats.flatbuffer import Span, Value
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 Tiles = Mapping["Segment", tuple[int, ...]]
-"""Segments with the ends of their groups of channels, or of their bands of rows."""
+"""Segments with the ends of their groups of channels, or of their bands."""
 
 
 DEFAULTS: Mapping[str, Mapping[str, Value]] = {
@@ -42,7 +42,7 @@ def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
     begun = {segment.operators[0]: (segment, ends) for segment, ends in tiles.items()}
     inside = {number for segment in tiles for number in segment.operators}
     for number, operator in enumerate(main.operators):
-        if number in begun and begun[number][0].axis == ROWS:
+        if number in begun and begun[number][0].axis != CHANNELS:
             bands = in_bands(model, *begun[number], len(tensors))
             for tensor, shape in bands.sizes.items():
                 tensors[tensor] = tensors[tensor]._replace(shape=shape)

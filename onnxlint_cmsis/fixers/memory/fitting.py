@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.fixers.memory.band_segments import band_segments, not_in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
 from onnxlint_cmsis.fixers.memory.drafts import Draft, Tiles, drafted
-from onnxlint_cmsis.fixers.memory.row_segments import not_in_bands, row_segments
-from onnxlint_cmsis.fixers.memory.segments import ROWS, WEIGHTED, Segment, segments
+from onnxlint_cmsis.fixers.memory.segments import CHANNELS, WEIGHTED, Segment, segments
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, peak_steps
@@ -85,7 +85,7 @@ class Search:
         """`rooms` are the bytes of RAM of each target; `allowed` is asked of tiles before they are taken."""
         self._model, self._arenas, self._rooms = model, arenas, rooms
         self._allowed = allowed
-        self._segments = [*segments(model), *row_segments(model)]
+        self._segments = [*segments(model), *band_segments(model)]
         self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
         self._refused = False
@@ -161,11 +161,12 @@ class Search:
             if not high & {*segment.operators}:
                 continue
             others = {other: ends for other, ends in fit.tiles.items() if not {*other.operators} & {*segment.operators}}
-            if len(fit.tiles) - len(others) > 1:
+            crossed = segment.axis != CHANNELS and {other.axis for other in others} - {CHANNELS, segment.axis}
+            if len(fit.tiles) - len(others) > 1 or crossed:  # the checker takes rows apart, or columns
                 continue
             least = max((len(ends) for other, ends in fit.tiles.items() if other not in others), default=1)
             ways = [{**others, segment: ends} for ends in _ways(segment) if len(ends) > least]
-            if segment.axis == ROWS:
+            if segment.axis != CHANNELS:
                 bands += ways
             else:
                 yield from map(self.fit, ways)
@@ -212,6 +213,6 @@ def _highest(draft: Draft, arena: ArenaLayout) -> Iterator[int]:
 
 def _ways(segment: Segment) -> list[tuple[int, ...]]:
     """Ends of groups of a segment, the fewest groups first."""
-    unit, most = (1, min(MOST_BANDS, segment.size // 2)) if segment.axis == ROWS else (4, MOST_GROUPS)
+    unit, most = (1, min(MOST_BANDS, segment.size // 2)) if segment.axis != CHANNELS else (4, MOST_GROUPS)
     every = {group_ends(segment.size, groups, unit) for groups in range(2, most + 1)}
     return sorted((ends for ends in every if len(ends) > 1), key=len)

@@ -16,7 +16,7 @@ TYPES = ("INT8", "INT16")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D")
 RANK = 4
-ROWS, CHANNELS = 1, 3
+ROWS, COLUMNS, CHANNELS = 1, 2, 3
 """Axes of a result that parts of it are joined along."""
 
 
@@ -26,14 +26,14 @@ class Segment(NamedTuple):
     operators: tuple[int, ...]
     """Their numbers."""
     size: int
-    """Channels that the first one makes, or rows of the result of the last one."""
+    """Channels that the first one makes, or rows or columns of the result of the last one."""
     axis: int = CHANNELS
-    """CHANNELS for groups of channels, ROWS for bands of rows."""
+    """CHANNELS for groups of channels, ROWS or COLUMNS for bands of them."""
 
     @property
     def parts(self) -> str:
         """What it is computed in."""
-        return "bands of rows" if self.axis == ROWS else "groups of channels"
+        return {ROWS: "bands of rows", COLUMNS: "bands of columns", CHANNELS: "groups of channels"}[self.axis]
 
     def label(self, model: TfliteModel) -> str:
         """`CONV_2D#2..DEPTHWISE_CONV_2D#3`."""

@@ -1,4 +1,4 @@
-"""A `.tflite` file with segments in groups of channels and in bands of rows."""
+"""A `.tflite` file with segments in groups of channels, and in bands of rows or columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import ChannelTile
-from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
+from onnxlint_cmsis.fixers.memory.segments import CHANNELS, Segment
 from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
 from onnxlint_cmsis.formats.tflite.places import OperatorPlace, TensorPlace
 
@@ -19,7 +19,7 @@ def tiled(path: str, data: bytes, tiles: Mapping[Segment, Sequence[int]]) -> byt
     """
     edit = TfliteEdit(path, data)
     for segment, ends in sorted(tiles.items()):
-        if segment.axis == ROWS:
+        if segment.axis != CHANNELS:
             _write(edit, in_bands(edit.model, segment, tuple(ends), edit.next_tensor(0)), segment)
         else:
             ChannelTile(edit, segment, tuple(ends)).write()

@@ -1,4 +1,4 @@
-"""Layers in bands of rows with their halo: the checker says "equal for every input" of them, and of no wrong ones."""
+"""Layers in bands with their halo: the checker says "equal for every input" of them, and of no wrong ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from support.banded_nets import Banded, Layer, Wrong
 from support.tflm_runs import wheel_run
 
 WHEEL = pytest.mark.skipif(find_spec("tflite_micro") is None, reason="needs PyPI's tflite-micro")
+AXES = pytest.mark.parametrize("axis", [1, 2], ids=["rows", "columns"])
 CHAIN = (Layer("CONV_2D", 4), Layer("DEPTHWISE_CONV_2D", 4, (3, 5)), Layer("CONV_2D", 6, (3, 3), 2))
 CHAINS: dict[str, tuple[tuple[Layer, ...], tuple[int, int], tuple[int, ...]]] = {
     "residual, depthwise, stride": (CHAIN, (12, 9), (2, 4, 6)),
@@ -32,22 +33,24 @@ def held(old: bytes, new: bytes) -> Verification:
     return verify(TFLITE.load("m.tflite", old), TFLITE.load("m.tflite", new))
 
 
-def pair(name: str, wrong: Wrong | None = None, kind: str = "INT8") -> tuple[bytes, bytes]:
+def pair(name: str, wrong: Wrong | None = None, kind: str = "INT8", axis: int = 1) -> tuple[bytes, bytes]:
     layers, sizes, ends = CHAINS[name]
-    return Banded(layers, sizes, kind).whole(), Banded(layers, sizes, kind).bands(ends, wrong)
+    return Banded(layers, sizes, kind, axis).whole(), Banded(layers, sizes, kind, axis).bands(ends, wrong)
 
 
 @pytest.mark.parametrize("cut", ["GATHER", "SLICE"])
 @pytest.mark.parametrize("kind", ["INT8", "INT16"])
 @pytest.mark.parametrize("name", CHAINS)
-def test_bands_are_equal_for_every_input(name: str, kind: str, cut: str) -> None:
-    assert held(*pair(name, Wrong(cut=cut), kind)).faults == (None,)
+@AXES
+def test_bands_are_equal_for_every_input(name: str, kind: str, cut: str, axis: int) -> None:
+    assert held(*pair(name, Wrong(cut=cut), kind, axis)).faults == (None,)
 
 
 @WHEEL
 @pytest.mark.parametrize("name", CHAINS)
-def test_bands_compute_the_same(name: str) -> None:
-    old, new = map(wheel_run, pair(name))
+@AXES
+def test_bands_compute_the_same(name: str, axis: int) -> None:
+    old, new = map(wheel_run, pair(name, axis=axis))
     assert old.outputs == new.outputs != ()
 
 
@@ -70,8 +73,9 @@ WRONG: dict[str, Wrong] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_bands_are_not_equal(name: str) -> None:
-    old, new = pair("residual, depthwise, stride", WRONG[name])
+@AXES
+def test_wrong_bands_are_not_equal(name: str, axis: int) -> None:
+    old, new = pair("residual, depthwise, stride", WRONG[name], axis=axis)
     known = held(old, new)
     assert not known.equal
     assert "'" in reason(known, known.new.graph.outputs[0], known.faults[0])
@@ -79,18 +83,23 @@ def test_wrong_bands_are_not_equal(name: str) -> None:
 
 @WHEEL
 @pytest.mark.parametrize("name", [name for name in WRONG if not name.startswith("another")])
-def test_wrong_bands_compute_otherwise(name: str) -> None:
-    old, new = map(wheel_run, pair("residual, depthwise, stride", WRONG[name]))
+@AXES
+def test_wrong_bands_compute_otherwise(name: str, axis: int) -> None:
+    old, new = map(wheel_run, pair("residual, depthwise, stride", WRONG[name], axis=axis))
     assert old.outputs != new.outputs
 
 
 @pytest.mark.parametrize("spans", [((0, 3), (2, 5)), ((0, 2), (1, 4), (5, 6)), ((1, 4), (3, 6))])
-def test_a_row_that_two_bands_make_is_not_equal(spans: tuple[tuple[int, int], ...]) -> None:
+@AXES
+def test_a_line_that_two_bands_make_is_not_equal(spans: tuple[tuple[int, int], ...], axis: int) -> None:
     layers, sizes, _ = CHAINS["residual, depthwise, stride"]
-    assert not held(Banded(layers, sizes).whole(), Banded(layers, sizes).joined(spans)).equal
+    whole, bands = Banded(layers, sizes, axis=axis).whole(), Banded(layers, sizes, axis=axis).joined(spans)
+    assert not held(whole, bands).equal
 
 
 @pytest.mark.parametrize("kind", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
-def test_padding_around_a_pool_is_not_what_the_pool_leaves_out(kind: str) -> None:
+@AXES
+def test_padding_around_a_pool_is_not_what_the_pool_leaves_out(kind: str, axis: int) -> None:
     layers = (Layer("CONV_2D", 4), Layer(kind, 4, (3, 3), 1))
-    assert not held(Banded(layers, (12, 8)).whole(), Banded(layers, (12, 8)).bands((6, 12))).equal
+    whole, bands = (Banded(layers, (12, 8), axis=axis) for _ in range(2))
+    assert not held(whole.whole(), bands.bands((6, 12))).equal
