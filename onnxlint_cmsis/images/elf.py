@@ -25,6 +25,9 @@ MOST_NAMED = 2**26
 """Bytes that all names have together: tables of strings that overlap hold more than the file."""
 SYMTAB, NOBITS, REL, INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY = 2, 8, 9, 14, 15, 16
 WRITE, ALLOC, EXECUTE = 1, 2, 4
+SRAM = 0x2000_0000
+"""First address of SRAM (Armv7-M Architecture Reference Manual, B3.1). Linkers call code before it writable where its
+vector table is."""
 KINDS = {0: "other", 1: "object", 2: "func"}
 THUMB_CALL, THUMB_JUMP = 10, 30
 """R_ARM_THM_CALL and R_ARM_THM_JUMP24."""
@@ -64,7 +67,7 @@ def read_elf(data: memoryview) -> Image:
             header.size,
             _content(data, header),
             loaded=bool(header.flags & ALLOC),
-            writable=bool(header.flags & WRITE),
+            writable=bool(header.flags & WRITE) and not (header.flags & EXECUTE and header.address < SRAM),
             executable=bool(header.flags & EXECUTE),
             array=header.kind in (INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY),
         )

@@ -78,7 +78,8 @@ def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False)
             yield Fact("cmsis_nn", [], "no function", MAY if inlined else SURE, evidence)
         return
     names = sorted(library.functions)
-    yield Fact("cmsis_nn", [*names], f"{len(names)} functions", SURE, f"symbols such as {', '.join(names[:NAMED])}")
+    count = f"{len(names)} function{'s' * (len(names) > 1)}"
+    yield Fact("cmsis_nn", [*names], count, SURE, f"symbols such as {', '.join(names[:NAMED])}")
     if library.isa:
         seen = f"{library.counted_instructions} in those functions"
         yield Fact("cmsis_nn_isa", library.isa.value, library.isa.value.upper(), SURE, seen)
@@ -161,7 +162,7 @@ def _operators(runtime: RuntimeUse) -> Iterator[Fact]:
         yield Fact("operators_linked", unused, ", ".join(unused), SURE, "in the image, and no code calls them")
     if runtime.resolvers:
         evidence = ", ".join(f"_ZTVN6tflite22MicroMutableOpResolverILj{room}EEE" for room in runtime.resolvers)
-        text = f"room for {' and '.join(map(str, runtime.resolvers))} operators"
+        text = f"room for {' and '.join(map(str, runtime.resolvers))} operator{'s' * (runtime.resolvers != (1,))}"
         yield Fact("resolver", runtime.resolvers[0], text, SURE, evidence)
 
 

@@ -314,6 +314,19 @@ def test_of_several_arenas_a_finding_says_which_it_is_of(
     assert " may be " in message
 
 
+def test_code_that_a_linker_calls_writable_is_not_in_ram(capsys: pytest.CaptureFixture[str]) -> None:
+    """LLD and GNU ld do so where the vector table among it is no constant."""
+    content = bytearray(firmware())
+    (headers,) = struct.unpack_from("<I", content, 32)
+    for number, flags in ((1, 7), (2, 7)):  # .text and .rodata: writable, loaded, code
+        struct.pack_into("<I", content, headers + 40 * number + 8, flags)
+    Path("app.elf").write_bytes(content)
+    assert "CNN707" not in codes(run(capsys, "app.elf", "--min-level", "note")[1])
+    assert main(["image", "app.elf", "--output-format", "json"]) == 0
+    facts = {fact["key"]: fact["value"] for fact in json.loads(capsys.readouterr().out)["facts"]}
+    assert (facts["ram"], facts["cmsis_nn"] != []) == (4096, True)
+
+
 def sarif(capsys: pytest.CaptureFixture[str], content: bytes, name: str = "app.elf") -> list[dict[str, Any]]:
     """Results of a SARIF log of an image."""
     Path(name).write_bytes(content)
