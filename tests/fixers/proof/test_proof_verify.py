@@ -30,6 +30,7 @@ from support.goldens import Told
 from support.lanes_checks import analysed
 from support.linter import fixed, with_plan
 from support.models import text
+from support.nightly import one_of
 from support.proofs import observe, prove
 from support.resizable_models import GROW, branch_model, integer_model, qdq_model, two_convs
 from support.versions import needs_lasting_runtime, needs_right_products, since
@@ -471,10 +472,13 @@ NOT_RUN = {
 @needs_models
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(path.name, marks=[needs_lasting_runtime] if path.stem == "yunet_n_dynamic" else [])
-        for path in sorted(SHARED.glob("*.onnx"))
-    ],
+    one_of(
+        3,
+        [
+            pytest.param(path.name, marks=[needs_lasting_runtime] if path.stem == "yunet_n_dynamic" else [])
+            for path in sorted(SHARED.glob("*.onnx"))
+        ],
+    ),
 )
 def test_growing_all_that_may_grow_keeps_the_outputs_of_real_models(name: str) -> None:
     model = onnx.load(SHARED / name, load_external_data=False)
