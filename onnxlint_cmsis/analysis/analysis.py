@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
 from onnxlint_cmsis.analysis.executions import Converted, Direct
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.dimensions import Dimensions
     from onnxlint_cmsis.analysis.lanes import Lanes
-    from onnxlint_cmsis.analysis.results import FileSummary
     from onnxlint_cmsis.cmsis_nn.library import CallCost
     from onnxlint_cmsis.lower.layout_copies import LayoutCopy, MemoryLayout
     from onnxlint_cmsis.model.graph import Graph, Node
@@ -43,6 +42,9 @@ Place = tuple[str, int, int]
 
 UNDECIDED_KERNEL = UNDECIDED._replace(reason="an unknown size decides its kernel")
 """A call of which one kernel or another can be the one."""
+
+
+Result = TypeVar("Result")
 
 
 class LayerCost(NamedTuple):
@@ -95,6 +97,7 @@ class ModelAnalysis:
         self.settings = settings._replace(runtime=runtime)
         """What it is analysed for."""
         self._routes: dict[tuple[KernelCall, Target], Route] = {}
+        self._done: dict[Callable[[ModelAnalysis], Any], Any] = {}
         self._costs: dict[tuple[KernelCall, Target], int | None] = {}
         self._call_costs: dict[tuple[KernelCall, Target], CallCost] = {}
 
@@ -172,12 +175,12 @@ class ModelAnalysis:
 
         return analyse(self.graph)
 
-    @cached_property
-    def summary(self) -> FileSummary:
-        """What the model is and needs on each of its targets."""
-        from onnxlint_cmsis.analysis.coverage import summarize
-
-        return summarize(self)
+    def once(self, work: Callable[[ModelAnalysis], Result]) -> Result:
+        """The result of some work on the model, which is done the first time alone."""
+        if work not in self._done:
+            self._done[work] = work(self)
+        result: Result = self._done[work]
+        return result
 
     def route(self, call: KernelCall, target: Target) -> Route:
         """Kernel that a call takes on a target, also for a call that no layer makes now."""

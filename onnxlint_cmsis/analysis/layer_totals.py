@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Total(NamedTuple):
 
 def totals(model: ModelAnalysis) -> Iterator[Total]:
     """The sums of each target, as the summary of linting has them."""
-    summary, every = model.summary, len(model.repeated)
+    summary, every = model.once(summarize), len(model.repeated)
     for target in summary.targets:
         yield Total(
             target.target,

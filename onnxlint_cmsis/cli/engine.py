@@ -67,10 +67,11 @@ def _linted(model: ModelAnalysis, settings: Settings, prices: Prices | None) -> 
     findings = [*_problems(graph), *answers.layers, *answers.sizes, *answers.fit.findings, *deployed.findings]
     result = _introduced(_result(path, settings, graph, findings, answers.skipped), settings, model)
     opened = sorted({finding.selector for finding in result.findings if finding.properties.get("converter_decides")})
+    from onnxlint_cmsis.analysis.coverage import summarize
     from onnxlint_cmsis.analysis.judgement import verdicts
     from onnxlint_cmsis.analysis.verdict import WORDS
 
-    summary = model.summary
+    summary = model.once(summarize)
     judged = verdicts(model, summary, [*findings, *deployed.image], answers.fit.devices)
     stops = all(verdict.word == WORDS[Effect.STOPS] for verdict in judged)
     return result._replace(

@@ -15,7 +15,9 @@ class WidthTimes:
     """Times of a model on each of its targets; None for a target without a clock."""
 
     def __init__(self, model: ModelAnalysis) -> None:
-        self._targets = model.summary.targets
+        from onnxlint_cmsis.analysis.coverage import summarize
+
+        self._targets = model.once(summarize).targets
 
     @property
     def today(self) -> tuple[PredictedTime | None, ...]:

@@ -68,7 +68,9 @@ def run(argv: list[str]) -> int:
     if args.form == "json":
         sys.stdout.write(json_text(widths_json(args.file, stairs, settings.targets, times)))
     else:
-        today = model.summary.targets
+        from onnxlint_cmsis.analysis.coverage import summarize
+
+        today = model.once(summarize).targets
         sys.stdout.write(verdict_head(model, settings, full_names=args.full_names))
         sys.stdout.write(widths_text(stairs, today, names, columns(), plot=args.plot))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.analysis.fix_results import (
     ClassChange,
@@ -161,7 +162,7 @@ def totals(
 
 def price_changes(before: Snapshot, after: Snapshot) -> Iterator[PriceChange]:
     """What the whole model takes before and after, for each target."""
-    old, new = (state.analysis.summary for state in (before, after))
+    old, new = (state.analysis.once(summarize) for state in (before, after))
     for had, has in zip(old.targets, new.targets, strict=True):
         yield PriceChange(had.target, model_price(had, old.arena), model_price(has, new.arena))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from measure_executorch import NAMES, range_of, records, spans_of
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, EXECUTORCH_RELEASES, Runtime
@@ -71,7 +72,7 @@ def test_a_program_has_the_range_of_each_copy_in_its_row_and_in_the_total() -> N
     assert expected is not None
     (layer,) = layer_reports(model)
     assert (layer.instructions, layer.instructions_range) == (None, expected)
-    (total,) = model.summary.targets
+    (total,) = model.once(summarize).targets
     assert (total.instructions_range, total.unknown_cost) == (expected, 0)
 
 

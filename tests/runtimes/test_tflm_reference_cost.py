@@ -11,6 +11,7 @@ import pytest
 from fit_tflm_reference import error, percentile
 from measure_tflm_reference import call_of, records
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.cmsis_nn.library import cost
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
@@ -183,7 +184,7 @@ def test_an_operator_of_a_file_has_the_range_of_its_kernel_in_its_row_and_in_the
     assert expected is not None
     (layer,) = layer_reports(model)
     assert (layer.instructions, layer.instructions_range) == (None, expected)
-    (total,) = model.summary.targets
+    (total,) = model.once(summarize).targets
     assert total.instructions_range == expected
     assert total.unknown_cost == 0
 
@@ -222,7 +223,7 @@ def test_a_part_of_the_instructions_is_claimed_only_where_all_copies_are_known(s
         y = com.microsoft.QLinearGlobalAveragePool<channels_last = 0>(d, s, z, s, z) }}"""
     )
     model = analysed(data, targets=["cortex-m4"], runtime="tflm")
-    (total,) = model.summary.targets
+    (total,) = model.once(summarize).targets
     assert model.unknown_copies == shuffled
     assert total.instructions_range is not None
     assert (total.cmsis_nn_share is None) == shuffled
@@ -247,7 +248,7 @@ def test_nearly_every_file_has_a_total(cpu: str) -> None:
     unknown = {}
     for path in files:
         model = analysed(path.read_bytes(), path.name, targets=[cpu])
-        (total,) = model.summary.targets
+        (total,) = model.once(summarize).targets
         if total.unknown_cost:
             stops = bool(model.execution.stop(model.settings.targets[0]))
             rows = [row for row in layer_reports(model) if row.computes]

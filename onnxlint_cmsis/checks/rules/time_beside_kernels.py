@@ -90,8 +90,10 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     settings = subject.model.settings
     if not any(settings.clocks):
         return
+    from onnxlint_cmsis.analysis.coverage import summarize
+
     memories = dict(zip((target.label for target in settings.targets), settings.memories, strict=False))
-    for target in subject.model.summary.targets:
+    for target in subject.model.once(summarize).targets:
         time = target.time
         for part in PARTS if time and time.milliseconds else ():
             memory = "" if part.memory is None else memories.get(target.target, (UNKNOWN, UNKNOWN))[part.memory]

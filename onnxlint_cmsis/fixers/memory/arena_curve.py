@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_ways import PLAN, ArenaOnTarget, ArenaWay
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layer_names import layer_names
 from onnxlint_cmsis.fixers.differences import model_price
 from onnxlint_cmsis.fixers.memory.fitting import Search
@@ -73,7 +74,7 @@ def _planned(parts: tuple[str, ...], model: ModelAnalysis) -> ArenaWay:
 
 
 def _way(ways: tuple[str, ...], model: ModelAnalysis, memory: tuple[MemoryReport, ...]) -> ArenaWay:
-    summary = model.summary
+    summary = model.once(summarize)
     prices = {target.target: model_price(target, summary.arena) for target in summary.targets}
     targets = tuple(ArenaOnTarget(report, prices[report.target]) for report in memory)
     return ArenaWay(ways, targets, layer_names(model).names)

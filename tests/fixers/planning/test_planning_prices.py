@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.decision import decide
 from onnxlint_cmsis.fixers.planning.factors import factors_of
@@ -144,7 +145,7 @@ def test_what_call_once_runs_has_no_price_but_its_hazards(tmp_path):
     (site,) = (site for site in view.sites if site.layer is once)
     assert not {leaf for leaf in site.leaves if view.unpriced.get(leaf) == once.node.label}
     assert agree(view, prices, random.Random(1)) > 0
-    (summary,) = model.summary.targets
+    (summary,) = model.once(summarize).targets
     problem = SizeProblem({}, factors_of(view, prices, {}, 1, None))
     assert problem.totals({})[2] == summary.instructions > 0
 
