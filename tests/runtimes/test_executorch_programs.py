@@ -8,6 +8,7 @@ import pytest
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli import api
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
@@ -370,7 +371,7 @@ def test_what_is_not_cmsis_nn_is_named(told: Told) -> None:
     (note,) = interpretation.notes
     told(note)
     settings = AnalysisSettings(TARGETS[:1], runtime=runtime_of("executorch"))
-    (target,) = ModelAnalysis("m.pte", settings, writer.data()).summary.targets
+    (target,) = ModelAnalysis("m.pte", settings, writer.data()).once(summarize).targets
     assert [share.layers for share in (target.reference_code, target.refused, target.undecided)] == [2, 0, 2]
 
 
