@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cmsis_nn.library import copy_range, reference_range
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.ground.types import Level
@@ -93,7 +94,7 @@ def test_a_copy_is_a_row_with_a_range_and_in_every_total() -> None:
     ranges = [row["instructions_range"] for row in report.rows if "instructions_range" in row]
     assert least == total.instructions + sum(span[0] for span in ranges)  # type: ignore[index]
     assert most == total.instructions + sum(span[1] for span in ranges)  # type: ignore[index]
-    summary = analysed("shuffle").summary
+    summary = summarize(analysed("shuffle"))
     assert len(summary.copies) == 2
     assert summary.targets[0].instructions_range == (least, most)
     low, high = summary.targets[0].cmsis_nn_share or (0, 0)
@@ -108,7 +109,7 @@ def test_rows_are_in_file_order() -> None:
 
 
 def test_a_model_without_copies_has_one_number() -> None:
-    summary = analysed("last axis").summary
+    summary = summarize(analysed("last axis"))
     assert summary.copies == ()
     assert summary.targets[0].instructions_range is None
     assert summary.targets[0].cmsis_nn_share is None

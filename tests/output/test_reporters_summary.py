@@ -6,6 +6,7 @@ import json
 
 from hypothesis import given, settings
 
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.fingerprints import fingerprints
 from onnxlint_cmsis.analysis.grouped import grouped
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
@@ -54,7 +55,7 @@ def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path, capsys, t
     model["operator_codes"][0]["custom_code"] = "SignalRfft"
     path = tmp_path / "m.tflite"
     path.write_bytes(write(model))
-    summary = analysed(path, targets=["cortex-m4"]).summary
+    summary = summarize(analysed(path, targets=["cortex-m4"]))
     assert (summary.targets[0].arena_used, summary.targets[0].scratch) == (None, None)
     result = FileResult("m.tflite", (), Level.WARNING, summary=summary)
     (file,) = json.loads(render("json", a_run(result)))["files"]
@@ -82,7 +83,7 @@ def test_json_and_sarif_have_the_same_summary():
 @given(random_models(GEOMETRY))
 @settings(max_examples=draws(30), deadline=None)
 def test_the_summary_adds_up_what_layers_shows(case):
-    summary, report = analysed(case[0]).summary, layered(case[0])
+    summary, report = summarize(analysed(case[0])), layered(case[0])
     rows, totals = report.rows, report.totals
     assert [target.instructions for target in summary.targets] == [total.instructions for total in totals if rows]
     for target in summary.targets:
@@ -132,5 +133,5 @@ def test_what_a_runtime_refuses_counts_as_no_kernel_and_not_as_reference_code():
         }
     """).SerializeToString()
     for runtime, expected in (("direct", (1, 0)), ("tflm", (0, 1))):
-        (target,) = analysed(data, targets=["cortex-m4"], runtime=runtime).summary.targets
+        (target,) = summarize(analysed(data, targets=["cortex-m4"], runtime=runtime)).targets
         assert (target.reference_code.layers, target.no_kernel.layers) == expected

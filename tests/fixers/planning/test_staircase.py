@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.cmsis_nn.library import Route, predicted
 from onnxlint_cmsis.config.files import make_settings
@@ -54,7 +55,7 @@ def check(data: bytes, staircase: Staircase, model: ModelAnalysis, step: WidthSt
         onnx.load_model_from_string(data), model.graph, model.dimensions, Plan({staircase.group.id: kept})
     )
     new = ModelAnalysis("m.onnx", SETTINGS.analysis, other.SerializeToString())
-    summary = new.summary
+    summary = summarize(new)
     assert step.arena == summary.arena
     for index, target in enumerate(summary.targets):
         if not step.unknown:
