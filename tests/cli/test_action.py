@@ -189,7 +189,7 @@ def test_models_in_folders_with_spaces_are_linted_and_compared(tmp_path: Path) -
     ("paths", "linted"),
     [
         ("a b/net 1.onnx", 1), ("a b", 1), ("  a b/net 1.onnx\r\n\nnet 2.onnx\r\n", 2), ("a b\nc.onnx d.onnx\n", 3),
-        ("c.onnx d.onnx", 2), ("c.onnx\td.onnx  a\n", None),
+        ("c.onnx d.onnx", 2), ("c.onnx\td.onnx  a\n", None), ("gone.onnx", None), ("c.onnx\ngone.onnx", None),
     ],
 )  # fmt: skip
 def test_a_line_that_is_a_path_is_kept_whole(paths: str, linted: int | None, tmp_path: Path) -> None:
@@ -203,6 +203,18 @@ def test_a_line_that_is_a_path_is_kept_whole(paths: str, linted: int | None, tmp
         _, compared = workflow.run("Compare", BASE=workflow.base, **given, LIMITS="instructions=2%")
         assert compared["code"] == "1"
         assert workflow.summary.read_text().count("over the limit") == linted
+
+
+@needs_tools
+@needs_command
+def test_a_model_that_a_pull_request_deletes_may_be_named(tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path, "c.onnx", "d.onnx")
+    workflow.put(8)
+    workflow.models[0].unlink()
+    given = {"PATHS": "c.onnx", "OPTIONS": "--isolated --target cortex-m4"}
+    _, compared = workflow.run("Compare", BASE=workflow.base, **given, LIMITS="")
+    assert compared["code"] == "0"
+    assert workflow.summary.read_text() == "`c.onnx` is deleted\n\n"
 
 
 @needs_tools
