@@ -7,6 +7,7 @@ system cannot copy processes, a new Python is started.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import pickle
@@ -88,7 +89,8 @@ def _copied(run: Run, streams: Sequence[IO[bytes]], patience: float) -> int:
     try:
         return int(original.recv(LONG))
     except TimeoutError:
-        os.kill(copy, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended in this moment
+            os.kill(copy, signal.SIGKILL)
         original.settimeout(None)
         original.recv(LONG)
         raise subprocess.TimeoutExpired([*run.words], patience) from None
