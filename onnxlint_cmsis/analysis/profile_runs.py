@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.images.profiles import Profile, ProfileEvent
 
 BEGINS = "It begins within a run, which is left out."
+UNLIKE, FEW = 4.0, 100.0
+"""Factor between values of an operator in two runs from which on they are of two operators, and values that may be."""
 ENDS = "It ends within a run, which is left out."
 REPEATED = "It repeats events of former runs, as without ClearEvents: each counts once."
 
@@ -82,11 +84,27 @@ def _whole_runs(blocks: Sequence[list[ProfileEvent]], size: int) -> tuple[list[t
     if blocks[0][0].number < 0:
         starts = [index for index, run in enumerate(groups[0]) if run == groups[0][0]]
         groups = [groups[0][start:end] for start, end in pairwise([*starts, len(groups[0])])]
+    if fault := next(filter(None, map(_unlike, groups)), ""):
+        raise _NotOfModelError(fault)
     if ends and grows and len(groups[-1]) <= len(groups[-2]):
         groups = groups[:-1]
     newest = [group for group, after in pairwise([*groups, []]) if group == after or group != after[: len(group)]]
     remarks = ([REPEATED] if len(newest) < len(groups) else []) + ([ENDS] if ends else [])
     return [run for group in newest for run in group], remarks
+
+
+def _unlike(runs: Sequence[Sequence[ProfileEvent]]) -> str:
+    """What shows that runs printed together are the layers of a larger model, as a sentence; empty for runs of one."""
+    spread = [
+        (min(event.value for event in events), max(event.value for event in events), events[0].operator)
+        for events in zip(*runs, strict=True)
+    ]
+    apart = [(most, least, name) for least, most, name in spread if most > FEW and most > UNLIKE * least]
+    if 2 * sum(most for most, _, _ in apart) <= sum(most for _, most, _ in spread):
+        return ""
+    most, least, name = max(apart)
+    took = f"{name} took {most:,.6g} and {least:,.6g} in the same place"
+    return f"{took}: it is the log of another model, or a run was interrupted."
 
 
 def _blocks(events: Sequence[ProfileEvent]) -> Iterator[list[ProfileEvent]]:

@@ -142,6 +142,32 @@ def test_equal_runs_are_several(laid: Laid) -> None:
     assert laid(took * 3).runs == 3
 
 
+@pytest.mark.parametrize("ticks", [[9000, 100, 50], [81_000, 16_000, 16_500, 1000]])
+def test_layers_of_a_larger_net_are_no_runs_of_a_smaller_one(ticks: list[int], laid: Laid) -> None:
+    """Names and counts fit where a net repeats the operators of another one."""
+    dense = ("FULLY_CONNECTED",) * (2 - len(ticks) % 2)
+    measured = laid(csv_of(*(("FULLY_CONNECTED", value) for value in ticks)), dense)
+    assert (measured.runs, measured.layers) == (0, ())
+    (said,) = measured.remarks
+    assert said.endswith("in the same place: it is the log of another model, or a run was interrupted.")
+    assert said.startswith(f"FULLY_CONNECTED took {max(ticks):,} and ")
+
+
+@pytest.mark.parametrize(
+    "runs", [[[9000, 200], [2500, 210]], [[50_000, 60_000, 50], [100, 61_000, 55]], [[40, 1], [1, 1]]]
+)
+def test_a_first_run_that_takes_longer_is_a_run(runs: list[list[int]], laid: Laid) -> None:
+    """Caches are empty in it, and what is done once is done in it."""
+    operators = THREE[: len(runs[0])]
+    events = [pair for run in runs for pair in zip(operators, run, strict=True)]
+    assert laid(csv_of(*events), operators).runs == 2
+
+
+def test_runs_that_are_printed_apart_may_differ(laid: Laid) -> None:
+    dense = ("FULLY_CONNECTED",)
+    assert laid("".join(csv_of(("FULLY_CONNECTED", ticks)) for ticks in (9000, 100, 50)), dense).runs == 3
+
+
 @pytest.mark.parametrize("first", [1, 2])
 def test_a_rotated_log_is_not_said_to_be_of_another_model(first: int, laid: Laid) -> None:
     rest = HEAD + "".join(f"{number},{THREE[number]},5\n" for number in range(first, 3))
