@@ -198,7 +198,7 @@ def work_of(call: KernelCall, cpu: str) -> LayerWork:
     ends = cost.ends or (cost.instructions and (cost.instructions, cost.instructions))
     if core is None or not ends:
         raise LookupError(f"{call.entry} on {cpu} has no cost")
-    return LayerWork(kind_of(taken.effective), *ends, fetches(call, core))
+    return LayerWork(kind_of(taken.effective), *ends, fetches(call, core, taken.effective))
 
 
 def mean(elements: int, channels: int) -> LayerWork:

@@ -120,8 +120,8 @@ def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdi
     if call is None or core is None or verdict is not Outcome.CMSIS_NN:
         return LayerWork(OTHER, *ends, part="conversions" if converts else "reference")
     turns = model.turns(record.node) or 1
-    once = fetches(call, core)
     kernel = model.route(call, target).effective
+    once = fetches(call, core, kernel)
     lines = Fetches(*(turns * count for count in once))
     return LayerWork(kind_of(kernel), *ends, lines, "conversions" if converts else "kernels")
 

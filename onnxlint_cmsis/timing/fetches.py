@@ -30,15 +30,18 @@ CODE: dict[str, float] = {Function.CONVOLVE: 24.0, Function.DEPTHWISE: 38.0}
 What runs for a pixel is longer, so that the next one finds none of it: counted with CMSIS-NN's functions of s8 and s16
 for Cortex-M4 (gcc 12.2, -O3) under QEMU, through 32 lines of which the least recently used is lost.
 """
+POINTWISE = "_1x1_"
+"""Part of the names of kernels of 1x1; s16, padding and groups have none, and the general kernel computes them."""
 BYTES = {"s4": 0.5, "s8": 1, "q7": 1, "s16": 2, "q15": 2, "f16": 2, "f32": 4}
 """Bytes of an activation, or of a weight where the types name it."""
 
 
-def fetches(call: KernelCall, core: Core) -> Fetches:
-    """Lines of a call, arrays for a call whose channel counts are arrays; none where a size of it is not known.
+def fetches(call: KernelCall, core: Core, kernel: str) -> Fetches:
+    """Lines of a call that a kernel computes, arrays where its channel counts are; none where a size is not known.
 
     Weights that fill more than three quarters of the cache are fetched again for each pass over output pixels. Without
-    a cache each pass fetches them, and a depthwise layer keeps its few; code is fetched again for each output pixel.
+    a cache each pass fetches them, and a depthwise layer keeps its few; code is fetched again for each output pixel but
+    by the kernels of 1x1, which gather no window and stay in their loops.
     Input rows that a window needs together and that fill more than a quarter of the cache are fetched for each row of
     the window.
     """
@@ -55,7 +58,7 @@ def fetches(call: KernelCall, core: Core) -> Fetches:
     if call.function is Function.DEPTHWISE and not core.cache:
         lines = 0.0
     code = 0.0
-    if call.function in CODE and not core.cache and not _of_one_tap(call):
+    if call.function in CODE and not core.cache and POINTWISE not in kernel:
         code = CODE[call.function] * prod(_sizes(call.output_dims)[:3])
     source = prod(_sizes(call.input_dims)) * width
     if core.cache and call.function in (Function.CONVOLVE, Function.DEPTHWISE):
@@ -67,11 +70,6 @@ def fetches(call: KernelCall, core: Core) -> Fetches:
 
 WEIGHT_TYPES = ("s4", "f16", "f32", "q15")
 """Types whose weights are not s8."""
-
-
-def _of_one_tap(call: KernelCall) -> bool:
-    """Tell whether no window is gathered: a 1x1 convolution has a kernel of its own, which stays in its loops."""
-    return call.function is Function.CONVOLVE and (call.filter_dims.h, call.filter_dims.w) == (1, 1)
 
 
 def _sizes(dims: Dims) -> tuple[int, ...]:

@@ -5,47 +5,68 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from onnxlint_cmsis.cmsis_nn.library import route
+from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.timing.cores import core_of
 from onnxlint_cmsis.timing.fetches import fetches
 
+KERNEL = "arm_convolve_s8"
 M4, M55 = core_of("cortex-m4"), core_of("cortex-m55")
 POINT = KernelCall("convolve_s8", Dims(1, 8, 8, 32), Dims(64, 1, 1, 32), Dims(1, 8, 8, 64))
 DEPTHWISE = KernelCall("depthwise_s8", Dims(1, 96, 96, 64), Dims(1, 3, 3, 64), Dims(1, 48, 48, 64), stride=Pair(2, 2))
 
 
 def test_weights_that_the_cache_holds_are_fetched_once():
-    assert fetches(POINT, M55) == (64, 64 + 128, 0)
+    assert fetches(POINT, M55, KERNEL) == (64, 64 + 128, 0)
 
 
 def test_larger_weights_are_fetched_for_each_pass_over_pixels():
     large = POINT._replace(filter_dims=Dims(64, 3, 3, 64))
-    assert fetches(large, M55).weights == 64 * 9 * 64 / 32 * 16
+    assert fetches(large, M55, KERNEL).weights == 64 * 9 * 64 / 32 * 16
 
 
 def test_without_a_cache_each_pass_fetches_them():
-    assert fetches(POINT, M4).weights == 64 * 32
-    assert fetches(DEPTHWISE, M4).weights == 0
+    assert fetches(POINT, M4, KERNEL).weights == 64 * 32
+    assert fetches(DEPTHWISE, M4, KERNEL).weights == 0
 
 
 def test_code_that_a_small_cache_does_not_hold_is_fetched_for_each_pixel_of_a_window():
     """Nets of few channels on NUCLEO-L4R5ZI take up to 40 % more than without."""
     window = POINT._replace(filter_dims=Dims(64, 3, 3, 32))
-    assert [fetches(call, M4).code for call in (window, DEPTHWISE, POINT)] == [24 * 64, 38 * 48 * 48, 0]
-    assert fetches(window, M55).code == 0
+    assert [fetches(call, M4, KERNEL).code for call in (window, DEPTHWISE)] == [24 * 64, 38 * 48 * 48]
+    assert fetches(window, M55, KERNEL).code == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "kernel", "lines"),
+    [
+        ({}, "arm_convolve_1x1_s8_fast", 0),
+        ({"stride": Pair(2, 2), "input_dims": Dims(1, 16, 16, 32)}, "arm_convolve_1x1_s8", 0),
+        ({"entry": "convolve_s4"}, "arm_convolve_1x1_s4_fast", 0),
+        ({"entry": "convolve_s16"}, "arm_convolve_s16", 24 * 64),
+        ({"filter_dims": Dims(64, 1, 1, 16)}, "arm_convolve_s8", 24 * 64),
+        ({"input_dims": Dims(1, 6, 6, 32), "padding": Pair(1, 1), "pad_after": Pair(1, 1)}, "arm_convolve_s8", 24 * 64),
+    ],
+)
+def test_the_kernel_and_not_the_window_decides_about_its_code(changed, kernel, lines):
+    """1x1 of 16 bits, with groups or with padding has no kernel of its own."""
+    call = POINT._replace(**changed)
+    taken = route(call, parse_target("cortex-m4", "7.0.0")).effective
+    assert (taken, fetches(call, M4, taken).code) == (kernel, lines)
 
 
 def test_rows_of_a_window_that_the_cache_does_not_hold_are_fetched_again():
-    assert fetches(DEPTHWISE, M55).activations == 96 * 96 * 64 / 32 * 3 / 2 + 48 * 48 * 64 / 32
+    assert fetches(DEPTHWISE, M55, KERNEL).activations == 96 * 96 * 64 / 32 * 3 / 2 + 48 * 48 * 64 / 32
 
 
 def test_types_decide_bytes():
-    assert fetches(POINT._replace(entry="convolve_s16"), M55) == (64, 2 * (64 + 128), 0)
-    assert fetches(POINT._replace(entry="convolve_s4"), M55).weights == 32
+    assert fetches(POINT._replace(entry="convolve_s16"), M55, KERNEL) == (64, 2 * (64 + 128), 0)
+    assert fetches(POINT._replace(entry="convolve_s4"), M55, KERNEL).weights == 32
 
 
 def test_an_unknown_size_fetches_nothing_that_is_told():
-    assert fetches(POINT._replace(input_dims=Dims(None, 8, 8, 32)), M55) == (0, 0, 0)
+    assert fetches(POINT._replace(input_dims=Dims(None, 8, 8, 32)), M55, KERNEL) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("core", [M4, M55], ids=["m4", "m55"])
@@ -62,6 +83,6 @@ def test_many_channel_counts_at_once_fetch_what_each_of_them_does(call, core):
         )
 
     counts = [1, 7, 64, 300, 1000]
-    weights, activations, code = fetches(wide(np.array(counts)), core)
+    weights, activations, code = fetches(wide(np.array(counts)), core, KERNEL)
     told = [*zip(weights, activations, [code] * len(counts), strict=True)]
-    assert told == [pytest.approx(fetches(wide(count), core)) for count in counts]
+    assert told == [pytest.approx(fetches(wide(count), core, KERNEL)) for count in counts]

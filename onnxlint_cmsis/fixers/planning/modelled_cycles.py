@@ -78,7 +78,7 @@ def _cycles(device: Device | None, site: Site, column: Column, channels: tuple[N
         there = column.known & (column.which == number)
         if there.any():
             retired = column.instructions[there]
-            lines = fetches(site.calls(channels[0][there], channels[1][there]), core)
+            lines = fetches(site.calls(channels[0][there], channels[1][there]), core, taken.effective)
             # a layer of many channel counts is one whose numbers are arrays
             time = layer_time(device, LayerWork(kind_of(taken.effective), retired, retired, lines))
             cycles[:, there] = [sum(here.parts) for here in time.placed]

@@ -70,7 +70,8 @@ def cycles(call, target, weights):
     taken = route(call, target)
     instructions = predicted(call, target, taken).instructions
     device = Device(target.cpu, 250_000_000, weights, "tcm")
-    work = LayerWork(kind_of(taken.effective), instructions, instructions, fetches(call, core_of(target.cpu)))
+    lines = fetches(call, core_of(target.cpu), taken.effective)
+    work = LayerWork(kind_of(taken.effective), instructions, instructions, lines)
     return sum(layer_time(device, work).placed[0].parts)
 
 
