@@ -10,6 +10,7 @@ import struct
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, ImageError, Section, Symbol
+from onnxlint_cmsis.images.references import Spans
 
 MAGIC = b"\x7fELF"
 ARM = 40
@@ -23,6 +24,8 @@ LONGEST_NAME = 4096
 """Bytes of a name that are read."""
 MOST_NAMED = 2**26
 """Bytes that all names have together: tables of strings that overlap hold more than the file."""
+LOAD = 1
+"""Kind of a segment that is in memory (PT_LOAD)."""
 SYMTAB, NOBITS, REL, INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY = 2, 8, 9, 14, 15, 16
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 SRAM = 0x2000_0000
@@ -59,7 +62,7 @@ def read_elf(data: memoryview) -> Image:
     if machine != ARM:
         raise ImageError(f"it is an ELF for {MACHINES.get(machine, f'machine {machine}')}; allowed is one for Arm")
     headers = _headers(data)
-    names = _strings(data, headers, struct.unpack_from("<H", data, 50)[0], headers)
+    names, copied = _strings(data, headers, struct.unpack_from("<H", data, 50)[0], headers), _copied(data)
     sections = tuple(
         Section(
             _name(names, header.name),
@@ -67,7 +70,8 @@ def read_elf(data: memoryview) -> Image:
             header.size,
             _content(data, header),
             loaded=bool(header.flags & ALLOC),
-            writable=bool(header.flags & WRITE) and not (header.flags & EXECUTE and header.address < SRAM),
+            writable=bool(header.flags & WRITE)
+            and not (header.flags & EXECUTE and header.address < SRAM and not copied.hold(header.address)),
             executable=bool(header.flags & EXECUTE),
             array=header.kind in (INIT_ARRAY, FINI_ARRAY, PREINIT_ARRAY),
         )
@@ -91,6 +95,17 @@ def _headers(data: memoryview) -> list[_Header]:
         raise ImageError(f"its {count} section headers at byte {start} lie outside its {len(data)} bytes")
     rows = struct.iter_unpack("<8I4xI", data[start : start + count * 40])
     return [_Header._make(fields) for fields in rows]
+
+
+def _copied(data: memoryview) -> Spans:
+    """Addresses whose content is loaded elsewhere and is copied there at start: RAM, with functions among data too."""
+    (start,) = struct.unpack_from("<I", data, 28)
+    size, count = struct.unpack_from("<HH", data, 42)
+    rows = data[start : start + count * 32]
+    segments = struct.iter_unpack("<8I", rows[: len(rows) // 32 * 32] if size == 32 else b"")
+    return Spans(
+        (address, taken) for kind, _, address, stored, _, taken, _, _ in segments if kind == LOAD and address != stored
+    )
 
 
 def _content(data: memoryview, header: _Header) -> memoryview:

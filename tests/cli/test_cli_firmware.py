@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.images.build import Build, build_from
 from support.elf_writer import ElfSection, ElfSymbol, Function, archive, placed
 from support.firmware_images import (
     APPLICATION,
@@ -325,6 +326,33 @@ def test_code_that_a_linker_calls_writable_is_not_in_ram(capsys: pytest.CaptureF
     assert main(["image", "app.elf", "--output-format", "json"]) == 0
     facts = {fact["key"]: fact["value"] for fact in json.loads(capsys.readouterr().out)["facts"]}
     assert (facts["ram"], facts["cmsis_nn"] != []) == (4096, True)
+
+
+@pytest.mark.parametrize(("stored", "ram"), [(0x0808_0000, 4096 + 96), (0x1000_0000, 4096)])
+def test_functions_among_data_that_are_copied_take_ram_wherever_it_is(
+    stored: int, ram: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`.data` with functions for RAM, on devices whose RAM begins at 0x10000000."""
+    content = bytearray(firmware(more=[ElfSection(".data", 0x1000_0000, bytes(96), "rwx")]))
+    segments = [(1, 0, 0x0800_0000, 0x0800_0000, 0, 2**20, 5, 4), (1, 0, 0x1000_0000, stored, 96, 96, 7, 4)]
+    struct.pack_into("<I", content, 28, len(content))
+    struct.pack_into("<HH", content, 42, 32, len(segments))
+    content += b"".join(struct.pack("<8I", *segment) for segment in segments)
+    Path("app.elf").write_bytes(content)
+    assert main(["image", "app.elf", "--output-format", "json"]) == 0
+    facts = {fact["key"]: fact["value"] for fact in json.loads(capsys.readouterr().out)["facts"]}
+    assert facts["ram"] == ram
+
+
+@pytest.mark.parametrize(("start", "size", "count"), [(2**32 - 1, 32, 65_535), (52, 0, 9), (52, 32, 65_535)])
+def test_damaged_segments_are_none(start: int, size: int, count: int) -> None:
+    content = bytearray(firmware())
+    struct.pack_into("<I", content, 28, start)
+    struct.pack_into("<HH", content, 42, size, count)
+    built, sound = (build_from("app.elf", memoryview(data)) for data in (content, bytearray(firmware())))
+    assert isinstance(built, Build)
+    assert isinstance(sound, Build)
+    assert built.memory == sound.memory is not None
 
 
 def sarif(capsys: pytest.CaptureFixture[str], content: bytes, name: str = "app.elf") -> list[dict[str, Any]]:
