@@ -7,7 +7,7 @@ known, or None in place of an operand that is left out. An exception means that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,6 +25,9 @@ INT32, INT64 = 6, 7
 """Element types, as ONNX numbers them."""
 MAX_ELEMENTS = 256
 """Elements of the largest tensor that is worked out; the pads of eight axes are 16."""
+
+LARGEST = (2**31 - 1, 2**63 - 1)
+"""Ends of a Slice that mean the end of the axis in ONNX Runtime."""
 
 FoldRule = Callable[..., "Value | None"]
 """Result of a node from its attributes and operands; None where it is not known."""
@@ -82,12 +85,20 @@ def fold_slice(attributes: dict[str, Any], x: Value, *limits: Value | None) -> V
     starts, ends = given[0] or [], given[1] or []
     axes = (given[2] if len(given) > 2 else attributes.get("axes")) or range(len(starts))
     steps = (given[3] if len(given) > 3 else None) or [1] * len(starts)
+    if takes_whole_axis(ends, steps):
+        raise ValueError("runtimes take other elements")
     window = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         low = end if step > 0 or end > -x.shape[axis] - 1 else None
         first = start if step > 0 else max(start, -x.shape[axis])  # ONNX begins with the first element, NumPy with none
         window[axis] = slice(int(first), low, int(step))
     return x[tuple(window)]
+
+
+def takes_whole_axis(ends: Sequence[float | None], steps: Sequence[float | None]) -> bool:
+    """Tell whether a Slice goes backward to the largest integer: to none in ONNX, to the first in ONNX Runtime."""
+    limits = zip(ends, steps, strict=False)
+    return any(end in LARGEST and step is not None and step < 0 for end, step in limits)
 
 
 def fold_reshape(attributes: dict[str, Any], x: Value, target: Value) -> Value:

@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.regrouping import MAX_CELLS, put, regrouped, taken
+from onnxlint_cmsis.operators.folds import takes_whole_axis
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.ground.types import Size
@@ -130,6 +131,8 @@ def move_slice(way: Passage) -> Move | None:
     axes = view.stated(node, "axes", range(len(starts)))
     steps = view.stated(node, "steps", [1] * len(starts))
     if axes is None or steps is None or not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        return None
+    if takes_whole_axis(ends, steps):
         return None
     limits = zip(starts, ends, axes, steps, strict=True)
     return chain(*(sliced(way.before, axis, slice(start, end, step)) for start, end, axis, step in limits))

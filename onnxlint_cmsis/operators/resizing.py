@@ -165,11 +165,13 @@ EXPAND = replace(_repeating("Expand", expand, expand_values, Roles(sizes=(1,))),
 
 RESIZE = _resizing("Resize", Roles(sizes=(3,)))
 
+UPSAMPLE = _resizing("Upsample")
+
 RESIZING = (
     EXPAND,
     _block_mover("DepthToSpace", depth_to_space, move_depth_to_space),
     RESIZE,
     _block_mover("SpaceToDepth", space_to_depth, move_space_to_depth),
     _repeating("Tile", tile, tile_values),
-    _resizing("Upsample"),
+    UPSAMPLE,
 )

@@ -10,8 +10,7 @@ where runtimes make several sizes, or none, inference passes the node by.
   makes it larger than its stride does.
 * SAME padding of a pool with dilations fits the dilated window in ONNX, and the plain one in ONNX Runtime
   (core/providers/cpu/nn/pool_attributes.h, ComputeSizePadDilations), whose result is smaller.
-* A Resize that keeps the ratio of axes counted from the last leaves them as they are in ONNX Runtime
-  (core/providers/cpu/tensor/upsamplebase.h, AdjustOutputSizeAsPolicy).
+* `runtime_limits` has those that rest on the numbers of a constant.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from onnxlint_cmsis.formats.onnx.dangerous_nodes import OPAQUE
 from onnxlint_cmsis.formats.onnx.functions import imported_versions
 from onnxlint_cmsis.formats.onnx.known_types import Table
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
+from onnxlint_cmsis.formats.onnx.runtime_limits import SmallConstants, limited_otherwise
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
 from onnxlint_cmsis.model.windows import padding_for, reach, rounded_up
 from onnxlint_cmsis.operators.convolution import CONV_TRANSPOSE
 from onnxlint_cmsis.operators.pooling import AVERAGE_POOL, LP_POOL, MAX_POOL
-from onnxlint_cmsis.operators.resizing import RESIZE
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -49,6 +48,7 @@ def settle_sizes(model: ModelProto, tables: list[Table]) -> bool:
     """
     rounds_wrong = imported_versions(model).get("", MENDED) < MENDED
     graphs = [model.graph] if len(tables) == 1 else list(all_graphs(model.graph))
+    read = SmallConstants(graphs)
     settled: set[str] = set()  # what settled nodes make, and what is made of that
     for node, table in ((node, table) for graph, table in zip(graphs, tables, strict=True) for node in graph.node):
         operator, behind = operator_of_proto(node), not settled.isdisjoint(node.input)
@@ -56,9 +56,8 @@ def settle_sizes(model: ModelProto, tables: list[Table]) -> bool:
             behind = _settle_pool(node, _plane(table, node.input[0]), rounds_wrong=rounds_wrong)
         elif not behind and operator is CONV_TRANSPOSE and len(node.input) > 1:
             behind = _settle_transposed(node, _plane(table, node.input[0]), _plane(table, node.input[1]))
-        elif not behind and operator is RESIZE and _text(node, "keep_aspect_ratio_policy").startswith(b"not_"):
-            behind = min(ints_attribute(node, "axes"), default=0) < 0
-            node.domain = OPAQUE if behind else node.domain
+        elif not behind and limited_otherwise(node, table.get(next(iter(node.input), ""), (0, None))[1], read):
+            node.domain, behind = OPAQUE, True
         if behind:
             settled.update(name for name in node.output if name)
     return bool(settled)

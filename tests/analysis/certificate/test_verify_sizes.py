@@ -97,3 +97,46 @@ def test_axes_are_counted_from_the_last_that_onnx_runtime_makes() -> None:
     assert before.shape == after.shape == (1, 2, 2, 2)
     assert (before != after).any()
     assert not onnx_equal(*models)
+
+
+BACKWARD = "r = Slice(x, last, most, axis, back)"
+STRETCHED = 'r = Resize <mode = "nearest"> (x, none, scale)'
+COUNTED = "f = Range(from, to, by) r = Add(x, f)"
+
+
+@pytest.mark.parametrize(
+    ("size", "old", "new"),
+    [
+        (4, f"{BACKWARD} y = Concat <axis = 0> (x, r)", "y = Identity(x)"),
+        (3, f"{STRETCHED} y = Slice(r, first, most)", f"{STRETCHED} y = Slice(r, ninth, most)"),
+        (1, f"{COUNTED} y = Slice(r, second, most)", f"{COUNTED} y = Slice(r, seventeenth, most)"),
+    ],
+    ids=["Slice", "Resize", "Range"],
+)
+def test_numbers_of_a_constant_make_the_size_that_onnx_runtime_makes(size: int, old: str, new: str) -> None:
+    """ONNX's inference takes no element backward to the largest integer, and multiplies and counts in another float."""
+    ends = {
+        "first": 0,
+        "second": 1,
+        "last": -1,
+        "ninth": -9,
+        "seventeenth": -17,
+        "most": 2**31 - 1,
+        "axis": 0,
+        "back": -1,
+    }
+    numbers = {
+        **{name: np.array([end]) for name, end in ends.items()},
+        "scale": np.array([10 / 3], np.float32), "none": np.zeros(0, np.float32),
+        "from": np.float32(-1), "to": np.float32(0.7), "by": np.float32(0.1),
+    }  # fmt: skip
+    tensors = [numpy_helper.from_array(np.asarray(array), name) for name, array in numbers.items()]
+    models = [
+        model([*onnx.parser.parse_graph(f"g (float x) => (float y) {{ {text} }}").node],
+              [value("x", [size])], [value("y", None)], tensors, opset=18)
+        for text in (old, new)
+    ]  # fmt: skip
+    x = np.arange(size, dtype=np.float32)
+    before, after = (InferenceSession(m.SerializeToString()).run(None, {"x": x})[0] for m in models)
+    assert before.shape != after.shape
+    assert not onnx_equal(*models)
