@@ -85,6 +85,12 @@ def frame_fault(old: Graph, new: Graph) -> str | None:
                 return f"'{name}' is called '{other}' in the old file"
             if _end(new, name) != _end(old, other):
                 return f"'{name}' is {_end(new, name)}, in the old file {_end(old, other)}"
+    before, after = (
+        {(name, c.elem_type, c.shape) for name, c in g.constants.items() if c.overridable and name not in g.producers}
+        for g in (old, new)
+    )
+    if lost := sorted(before - after):
+        return f"'{lost[0][0]}', which a caller may replace, is no such input of the new file"
     if old.signatures != new.signatures or not all(signature.main for signature in new.signatures):
         return "the signatures differ, or one of them enters another subgraph, which is not read"
     return None

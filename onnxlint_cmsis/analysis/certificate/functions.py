@@ -277,9 +277,11 @@ def pad_around(table: Numbers, lane: int, key: Sequence[tuple[int, ...]], fill: 
 def handed_on(model: Operands, node: Node) -> Value:
     """Identity, and a Dropout that does not train."""
     if node.op_type == "Dropout":
-        trains = model.operand(node, 2) if node.has(2) else Fixed(np.zeros(1, bool))
+        ratio, trains = (model.operand(node, at) if node.has(at) else Fixed(np.zeros(1)) for at in (1, 2))
         if len(node.outputs) > 1 or node.opset < BROADCASTING or not isinstance(trains, Fixed) or trains.array.any():
             raise NotCoveredError("it drops elements, or tells which")
+        if not isinstance(ratio, Fixed) or ratio.array.size != 1 or not 0 <= ratio.array.item() < 1:
+            raise NotCoveredError("ONNX Runtime refuses its ratio")
         said(node)  # its ratio and its seed are for training
     return model.value(node.inputs[0])
 

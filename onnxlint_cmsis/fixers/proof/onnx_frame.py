@@ -22,24 +22,28 @@ def static_reason(old: bytes, new: bytes, parsed: Callable[[], tuple[ModelProto,
     was, now = _inferred(old), _inferred(new)
     if isinstance(now, str) and not isinstance(was, str):
         return f"shape inference: {now}"
-    before, after = (_frame(model) for model in parsed())
-    if before != after:
+    models = parsed()
+    if _frame(models[0]) != _frame(models[1]):
         return "inputs, outputs, operator sets or other properties of the model differ"
     if isinstance(was, str) or isinstance(now, str):
         return None
-    others = (output.name for output, new_output in zip(was, now, strict=True) if not _keeps(output, new_output))
+    given = {size.dim_param for value in models[0].graph.input for size in value.type.tensor_type.shape.dim} - {""}
+    others = (output.name for output, new_output in zip(was, now, strict=True) if not _keeps(output, new_output, given))
     return next((f"shape inference finds another type or other sizes of output '{name}'" for name in others), None)
 
 
-def _keeps(output: ValueInfoProto, new_output: ValueInfoProto) -> bool:
-    """Tell whether all that was known of an output is known still; a size that was open may be known now."""
+def _keeps(output: ValueInfoProto, new_output: ValueInfoProto, given: set[str]) -> bool:
+    """Tell whether all that was known of an output is known still.
+
+    A size that was open may be known now, unless it is that of an input, whose open sizes are `given` by name.
+    """
     known = type(new_output)()
     known.CopyFrom(new_output)
     if output.type.HasField("tensor_type") and known.type.HasField("tensor_type"):
         if not output.type.tensor_type.HasField("shape"):
             known.type.tensor_type.ClearField("shape")
         for size, new_size in zip(output.type.tensor_type.shape.dim, known.type.tensor_type.shape.dim, strict=False):
-            if not size.HasField("dim_value"):
+            if not size.HasField("dim_value") and size.dim_param not in given:
                 new_size.CopyFrom(size)
     return bool(output == known)
 

@@ -87,12 +87,13 @@ def test_another_function_or_another_place_is_told(old: str, new: str) -> None:
         ("d = Dropout <seed = 3> (t, half) y = Relu (d)", True),
         ("d = Dropout (t, half, no) y = Relu (d)", True),
         ("d = Dropout (t, half, yes) y = Relu (d)", False),
+        ("d = Dropout (t, all) y = Relu (d)", False),
         ("d, kept = Dropout (t) y = Relu (d)", False),
     ],
 )
 def test_a_dropout_that_does_not_train_hands_on_what_it_reads(layer: str, is_equal: bool) -> None:
     head = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 4] x) => (float[1, 4] y)'
-    given = "<float half = {0.5}, bool no = {0}, bool yes = {1}>"
+    given = "<float half = {0.5}, float all = {1}, bool no = {0}, bool yes = {1}>"
     old, new = (onnx.parser.parse_model(f"{head} {given} {{ t = Neg (x) {text} }}") for text in ("y = Relu (t)", layer))
     assert onnx_equal(old, new) == is_equal
 

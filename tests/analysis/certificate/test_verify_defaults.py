@@ -56,3 +56,10 @@ def test_no_size_rests_on_a_default(targets: str) -> None:
     )
     assert ONNX.load("m.onnx", last.SerializeToString()).computed_sizes().get("r") is None
     assert not onnx_equal(last, second)
+
+
+def test_an_input_with_a_default_that_nobody_reads_stays_one() -> None:
+    """A caller that gives it is refused where it is none."""
+    old, new = with_defaults("y = Mul (x, w)", replaced="w v"), with_defaults("y = Mul (x, w)")
+    assert not onnx_equal(old, new)
+    assert onnx_equal(new, old)

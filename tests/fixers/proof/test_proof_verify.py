@@ -539,3 +539,16 @@ def test_a_size_of_an_output_may_become_known(result: str) -> None:
 def test_a_known_size_of_an_output_stays_known(result: str) -> None:
     fault = reshaped(result, told=True).fault(reshaped(result, told=False))
     assert fault == "shape inference finds another type or other sizes of output 'y'"
+
+
+def test_an_open_size_of_an_input_stays_open_in_an_output() -> None:
+    """Another batch would be none of the new model's."""
+    source = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 4] x) => (float[N, 4] y) <int64[2] numbers = {-1, 4}, int64[2] sizes = {1, 4}> {
+    told = Cast<to = 7>(numbers)
+    y = Reshape(x, TARGET)
+}
+"""
+    old, new = (OnnxModel(text(source.replace("TARGET", name)).SerializeToString()) for name in ("told", "sizes"))
+    assert old.fault(new) == "shape inference finds another type or other sizes of output 'y'"
