@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -47,6 +47,8 @@ class Profile(NamedTuple):
     """Whether the log says of how many inferences the total is."""
 
 
+_LINE = re.compile("[^\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029]+")
+"""A line as str.splitlines ends it; that makes all of them at once."""
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _CSV = re.compile(r'(?:^|[\s>\]:])"?(\d{1,18})"?\s*,\s*"?([A-Za-z][\w-]*)"?\s*,\s*"?(-?\d{1,18})"?\s*$')
 _TOOK = re.compile(r"(?:^|[\s>\]:])([A-Za-z][\w-]*) took (-?\d{1,18}) ticks \((-?\d{1,18}) ms\)")
@@ -63,8 +65,8 @@ _INVOKE = re.compile(r"invoke_cycles:\s*(\d{1,18})")
 
 def read_profile(text: str) -> Profile | None:
     """What a log holds, whatever a console writes before its lines; None where no form that is known is in it."""
-    written = [line for line in text.lstrip("\ufeff").replace("\0", "").splitlines() if line and not line.isspace()]
-    lines = [" ".join(_COLOR.sub("", line[:LONGEST_LINE]).split()) for line in written[:MOST_LINES]]
+    written = (match[0] for match in _LINE.finditer(text.lstrip("\ufeff").replace("\0", "")) if not match[0].isspace())
+    lines = [" ".join(_COLOR.sub("", line[:LONGEST_LINE]).split()) for line in islice(written, MOST_LINES)]
     readers: tuple[Callable[[Sequence[str]], Profile | None], ...] = (
         _counters, _csv_events, _took, _inspector, _st_table, _ticks_per_tag, _laps, _zephyr,
     )  # fmt: skip

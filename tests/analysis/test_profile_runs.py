@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -16,6 +17,7 @@ from onnxlint_cmsis.analysis.layers import LayerReport, layer_reports
 from onnxlint_cmsis.analysis.measured_layers import MeasuredModel, measured_model
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.images import profiles
 from onnxlint_cmsis.images.profiles import Profile, read_profile
 from support.firmware_images import MODEL
 
@@ -311,3 +313,19 @@ def test_a_hostile_line_is_read_in_time_that_grows_with_its_length(part: str, wi
     before = time.process_time()
     read_profile(text)
     assert time.process_time() - before < 1
+
+
+def test_lines_beyond_the_most_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "MOST_LINES", 1000)
+    text = "ab\n" * 200_000
+    tracemalloc.start()
+    read_profile(text)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * len(text)
+
+
+@pytest.mark.parametrize("end", [chr(number) for number in (10, 11, 12, 13, 28, 29, 30, 0x85, 0x2028, 0x2029)])
+def test_a_line_ends_as_in_python(end: str) -> None:
+    assert len(f"a{end}b".splitlines()) == 2
+    assert profile_of(f"0,CONV_2D,7{end}1,SOFTMAX,8").total == 15
