@@ -60,8 +60,8 @@ of a model, of
 * lines of weights x cycles of a line where the weights lie,
 * on Cortex-M4 lines of code x cycles of a line of flash: a pixel of a convolution fetches {conv_code:.0f} and one of a
   depthwise layer {depthwise_code:.0f}, as its code does not fit the cache of 1 KiB that STM32's F4 and L4 have; the
-  kernels of 1x1 fetch none (16 bits, padding and groups have no such kernel). No board of these rows has a larger cache
-  before flash, which may fetch less,
+  kernels of 1x1 fetch none (16 bits, padding and groups have no such kernel). No Cortex-M4 with a larger cache before
+  flash took part; one may fetch less,
 * lines of activations x cycles of a line where the arena lies,
 * what the runtime does for each operator and each run: TensorFlow Lite Micro {operator} and {run} cycles.
 
