@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 
-from onnxlint_cmsis.analysis.certificate.verifying import verify
+from onnxlint_cmsis.analysis.certificate.verifying import faults_elsewhere, verify
 from onnxlint_cmsis.formats.format import ONNX, TFLITE, format_of
 from support import models, paths
 from support.proofs import prove
@@ -88,3 +89,21 @@ def test_a_result_that_the_device_leaves_in_part_is_not_equal() -> None:
     model = one_operator("SPACE_TO_BATCH_ND", [ends[0], *held, ends[1]], buffers=buffers)
     known = verify(*(TFLITE.load("m.tflite", write({**model, "description": text})) for text in "ab"))
     assert "(stated, made): [((1, 2, 2, 1), (4, 2, 2, 1))]" in known.faults[0]
+
+
+@pytest.mark.parametrize(("curve", "everywhere"), [("Log", False), ("Elu", False), ("Neg", True), ("Sqrt", True)])
+def test_a_curve_that_runtimes_approximate_stands_at_its_place(curve: str, everywhere: bool) -> None:
+    """ONNX Runtime makes another last bit of Log behind the last whole vector of a tensor than in a vector."""
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[5, 7] x) => (float[7, 5] y)'
+    old, new, named = (
+        ONNX.load("m.onnx", onnx.parser.parse_model(f"{head} {{ {text} }}").SerializeToString())
+        for text in (
+            f"t = {curve} (x) y = Transpose (t)",
+            f"t = Transpose (x) y = {curve} (t)",
+            f"s = {curve} (x) t = Identity (s) y = Transpose (t)",
+        )
+    )
+    moved, handed_on = verify(old, new), verify(old, named)
+    assert moved.equal and handed_on.equal
+    assert (faults_elsewhere(moved) == (None,)) == everywhere
+    assert faults_elsewhere(handed_on) == (None,)
