@@ -90,9 +90,14 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
     fixed = rehearsed(start())
     if fixed.unroomed:
         promised, sized = under({**fixed.unroomed})
-    if not (fixed.result.changed or settings.unsafe_fixes):
+    stays = fixed.outgrown and not fixed.unroomed
+    if stays or not (fixed.result.changed or settings.unsafe_fixes):
         sized = sized.unpromised
-    promised = [*with_prices(zip(layers, promised, strict=True), fixed.result, unsafe=settings.unsafe_fixes)]
+    pairs = zip(layers, promised, strict=True)
+    if stays:
+        promised = [raw if marked.properties.get("fixable") else marked for raw, marked in pairs]
+    else:
+        promised = [*with_prices(pairs, fixed.result, unsafe=settings.unsafe_fixes)]
     fit = _fit(with_exact_ways(model, fits, fixed), fixed)
     return Answers(promised, sized.findings, fit, skipped, (*notes, *sized.notes))
 
@@ -118,8 +123,8 @@ def _fit(fits: Sequence[DeviceFit], fixed: Fixed | None = None) -> Fit:
     if fixed and fixed.outgrown:
         from onnxlint_cmsis.output.plain import counted
 
-        stays = (
-            f"{counted(len(fixed.unroomed), 'channel count')} as it is: with more channels" if fixed.unroomed else ""
-        )
-        notes.append(f"--fix leaves {stays or 'the model as it is: fixed'} it would need {fixed.outgrown}.")
+        left = len(fixed.unroomed)
+        are = "it is" if left == 1 else "they are"
+        counts = f"{counted(left, 'channel count')} as {are}: with more channels the model" if left else ""
+        notes.append(f"--fix leaves {counts or 'the model as it is: fixed it'} would need {fixed.outgrown}.")
     return Fit(tuple(findings), tuple(dict.fromkeys(filter(None, notes))), tuple(fits))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.fix_results import FixResult
-from onnxlint_cmsis.fixers.left_out import left_out, why_nothing, wishes
+from onnxlint_cmsis.fixers.left_out import Wishes, left_out, why_nothing, wishes
 from onnxlint_cmsis.fixers.memory.written_plan import with_memory_plan
 from onnxlint_cmsis.fixers.planning.unchangeable import check_model
 from onnxlint_cmsis.fixers.progress import Progress, until_settled
@@ -67,7 +67,8 @@ def _fixed(start: Snapshot) -> Fixed:
     signed = retyped(scaled.state) if scaled.layers else Progress(scaled.state)
     fix, reasons = best(signed.state)
     fix = fix._replace(unrewritten={**typed.left, **scaled.left, **signed.left, **fix.unrewritten})
-    wished = wishes(fix.first)
+    decided = fix.first.decision
+    wished = wishes(fix.first) if start.request.compared else Wishes(decided, decided)  # a rehearsal tells no reasons
     left = left_out(fix, {**reasons, **fix.unpadded}, wished)
     before = (*typed.layers, *scaled.layers, *signed.layers)
     if before and fix.trouble:

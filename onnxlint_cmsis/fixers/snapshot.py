@@ -112,7 +112,7 @@ class Snapshot:
     def _same(self, request: FixRequest, left_alone: Mapping[Step, str]) -> Snapshot:
         same = Snapshot(self.path, self._data, request, self.prices, self.analysis)
         same.left_alone = dict(left_alone)
-        if same.left_alone == self.left_alone:
+        if same.left_alone == self.left_alone and self.source is None:
             same._plans = self._plans
         return same
 
@@ -127,7 +127,7 @@ class Snapshot:
         """Classes that cannot be changed, cannot be proven or are left alone, with the reason; by class id."""
         names = {group.id: resized_step(self, group) for group in self.dimensions.classes} if self.left_alone else {}
         asked = {leaf: self.left_alone[name] for leaf, name in names.items() if name in self.left_alone}
-        return refused(self.graph, self.dimensions) | unprovable(self.graph, self.dimensions) | asked
+        return {**self.analysis.once(_refusals), **asked}
 
     @cached_property
     def plan(self) -> ModelPlan:
@@ -208,6 +208,11 @@ class Snapshot:
         new = Snapshot(self.path, data, self.request, self.prices)
         new.left_alone, new.source = self.left_alone, (self, plan)
         return new
+
+
+def _refusals(model: ModelAnalysis) -> dict[int, str]:
+    """Classes that cannot be changed or cannot be proven, with the reason; by class id."""
+    return refused(model.graph, model.dimensions) | unprovable(model.graph, model.dimensions)
 
 
 def bytes_of(constant: Constant) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.fit import device_fits
-from onnxlint_cmsis.analysis.fix_results import FixResult
+from onnxlint_cmsis.analysis.fix_results import FixResult, SkippedClass
 from onnxlint_cmsis.fixers.differences import resized_classes
 from onnxlint_cmsis.fixers.report import Fixed
 from onnxlint_cmsis.fixers.snapshot import Snapshot, resized_step
@@ -15,6 +15,8 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 MOST_TRIALS = 8
 """Fixes of one model that are worked out to see which classes may grow."""
+MOST_LAYERS = 1000
+"""Layers that all of these have together, so that long models get fewer; two fixes are worked out anyway."""
 
 Fix = Callable[[Snapshot], Fixed]
 
@@ -29,11 +31,13 @@ def within_room(start: Snapshot, fix: Fix) -> Fixed:
     grown = _outgrown(start.analysis, fixed)
     if not grown:
         return fixed
-    search = _Search(
-        start.rehearsing(), fix, sorted(_growing(start, fixed), key=lambda row: (not row.mends, -row.gain))
-    )
-    left = search.left(f"with the channels that a fix would add the model would need {grown}")
-    fixed = fix(start.without(left)) if start.request.compared else search.best
+    left: Reasons = {}
+    if growing := sorted(_growing(start, fixed), key=lambda row: (not row.mends, -row.gain)):
+        search = _Search(start.rehearsing(), fix, growing, None if start.request.compared else fixed)
+        left = search.left(f"with the channels that a fix would add the model would need {grown}")
+        if left:
+            fixed = fix(start.without(left)) if start.request.compared else search.best
+            fixed = fixed._replace(result=_with_left(fixed.result, [row for row in growing if row.step in left], left))
     needed = fixed.result.repairs or fixed.result.memory
     if too_much := _outgrown(start.analysis, fixed, fitted=bool(needed)):
         reason = f"fixed it would need {too_much}"
@@ -63,6 +67,8 @@ class _Growing(NamedTuple):
 
     step: Step
     """The step of the fix."""
+    told: SkippedClass
+    """What is told of it where it is not done."""
     mends: bool
     """Whether that steps around hazards."""
     gain: int
@@ -78,16 +84,30 @@ def _growing(start: Snapshot, fixed: Fixed) -> Iterator[_Growing]:
                 decision.after,
             )
             mends = sum(after.hazards) < sum(without.hazards)
-            yield _Growing(resized_step(start, group), mends, sum(without.instructions) - sum(after.instructions))
+            layers = dict.fromkeys(layer.label for layer in (*group.deciders, *group.readers))
+            told = SkippedClass(group.size, want, tuple(layers), "")
+            gain = sum(without.instructions) - sum(after.instructions)
+            yield _Growing(resized_step(start, group), told, mends, gain)
+
+
+def _with_left(result: FixResult, growing: Sequence[_Growing], left: Reasons) -> FixResult:
+    """A result that names all classes that there is no room for, and the reason where nothing changed."""
+    rows = [row.told._replace(reason=left[row.step]) for row in growing]
+    others = [row for row in result.left if row.reason != rows[0].reason]
+    reason = result.reason
+    if reason and rows[0].reason not in reason:
+        reason = f"{reason}; {rows[0].reason}"
+    return result._replace(left=(*rows, *others), reason=reason)
 
 
 class _Search:
     """The search for classes that may grow, the best first; some at a time, since each trial works out a fix."""
 
-    def __init__(self, start: Snapshot, fix: Fix, growing: list[_Growing]) -> None:
-        self._start, self._fix, self._growing = start, fix, growing
+    def __init__(self, start: Snapshot, fix: Fix, growing: list[_Growing], whole: Fixed | None) -> None:
+        """`whole` is the model with all classes, where that is known."""
+        self._start, self._fix, self._growing, self._whole = start, fix, growing, whole
         self._kept: frozenset[Step] = frozenset()
-        self._trials = 0
+        self._trials = max(2, min(MOST_TRIALS, MOST_LAYERS // max(1, len(start.lowered.layers))))
         self.best = self._without_others(self._kept)
         """The model with the classes that there is room for."""
         for mends in (True, False):
@@ -98,12 +118,16 @@ class _Search:
         return {row.step: reason for row in self._growing if row.step not in self._kept}
 
     def _without_others(self, kept: frozenset[Step]) -> Fixed:
-        self._trials += 1
-        return self._fix(self._start.without({row.step: "" for row in self._growing if row.step not in kept}))
+        without = {row.step: "" for row in self._growing if row.step not in kept}
+        if without:
+            self._trials -= 1
+        elif self._whole:
+            return self._whole
+        return self._fix(self._start.without(without))
 
     def _grow(self, steps: list[Step], *, fitted: bool) -> None:
         """Let classes grow as far as there is room; `fitted` asks about what has room without them alone."""
-        if not steps or self._trials >= MOST_TRIALS or self.best.end is None:
+        if not steps or self._trials <= 0 or self.best.end is None:
             return
         kept = self._kept.union(steps)
         trial, half = self._without_others(kept), len(steps) // 2

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from onnx import TensorProto
 
 from onnxlint_cmsis.analysis.fix_results import FixResult
-from support.fixable_models import gaining, gaining_twice, hazardous
+from onnxlint_cmsis.cli.fix_promises import fix_options
+from onnxlint_cmsis.config.files import make_settings
+from onnxlint_cmsis.fixers import fix_model
+from onnxlint_cmsis.fixers.report import Fixed
+from onnxlint_cmsis.fixers.request import FixRequest
+from onnxlint_cmsis.fixers.snapshot import Snapshot
+from support.fixable_models import accepted_beside, gaining, gaining_twice, hazardous, row
 from support.linter import fixed, linted
 
 M4: dict[str, Any] = {"targets": ["cortex-m4"]}
@@ -63,7 +70,7 @@ def test_linting_promises_no_channels_that_no_room_is_for(memory: str) -> None:
 def test_linting_says_what_the_model_would_need_with_more_channels() -> None:
     model = gaining()
     notes = linted(model, **M4, ram=least(model, "ram")).notes
-    said = "--fix leaves 1 channel count as it is: with more channels it would need"
+    said = "--fix leaves 1 channel count as it is: with more channels the model would need"
     assert any(note.startswith(said) for note in notes), notes
 
 
@@ -116,3 +123,54 @@ def test_a_repair_that_no_room_is_for_is_neither_done_nor_promised(memory: str) 
         result, new = fixed(model, **M55, **{memory: room})
         assert (new == whole) is there
         assert there or (new is None and "would need" in result.reason)
+
+
+@pytest.mark.parametrize("memory", ["ram", "flash"])
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_nothing_is_promised_where_the_whole_model_stays(memory: str, unsafe: bool) -> None:
+    model, settings = row(TensorProto.FLOAT).SerializeToString(), {**M55, "unsafe_fixes": unsafe}
+    whole = fixed(model, **settings).model
+    assert whole is not None
+    room = {memory: least(whole, memory, settings) - 1}
+    if not fits(model, settings, **room):
+        pytest.fail("the model has no room as it is")
+    assert fixed(model, **settings, **room).model is None
+    told = linted(model, **settings, **room)
+    assert any("--fix leaves the model as it is" in note for note in told.notes)
+    assert not [finding.code for finding in told.findings if finding.properties.get("fixable")]
+
+
+def test_the_report_names_as_many_channel_counts_as_linting() -> None:
+    model = gaining_twice()
+    room = {"flash": least(model, "flash")}
+    (note,) = [note for note in linted(model, **M4, **room).notes if note.startswith("--fix leaves")]
+    assert note.startswith("--fix leaves 2 channel counts as they are: with more channels the model would need ")
+    assert len([row for row in fixed(model, **M4, **room).result.left if "would need" in row.reason]) == 2
+
+
+def test_the_report_says_that_there_is_no_room_where_another_class_is_accepted_besides() -> None:
+    model, accepted = accepted_beside(), [{"rule": "CNN2", "node": "wide"}]
+    settings: dict[str, Any] = {"targets": ["cortex-m4", "cortex-m55"], "fix_policy": "route", "suppress": accepted}
+    assert fixed(model, **settings).model is not None
+    room = {"flash": least(model, "flash", settings)}
+    result, new = fixed(model, **settings, **room)
+    assert new is None
+    assert "the model would need" in result.reason
+    assert any("the model would need" in row.reason for row in result.left)
+
+
+def test_long_models_are_fixed_less_often_to_see_what_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gaining_twice()
+    settings = make_settings(**M4, flash=least(model, "flash"))
+    request, work, trials = FixRequest(settings.analysis, fix_options(settings)), fix_model.with_memory_plan, [0]
+
+    def counted(start: Snapshot, fixed: Fixed) -> Fixed:
+        trials[-1] += 1
+        return work(start, fixed)
+
+    monkeypatch.setattr(fix_model, "with_memory_plan", counted)
+    fix_model.rehearsed(Snapshot("m.onnx", model, request))
+    trials.append(0)
+    monkeypatch.setattr("onnxlint_cmsis.fixers.within_room.MOST_LAYERS", 1)
+    fix_model.rehearsed(Snapshot("m.onnx", model, request))
+    assert trials[0] > trials[1] == 3

@@ -28,6 +28,16 @@ def gaining_twice():
     return build.model(value).SerializeToString()
 
 
+def accepted_beside():
+    """Five channels that grow where a depthwise layer, named `wide`, may not have a multiplier of 4 in place of 3."""
+    build = Builder()
+    value = build.conv(build.input("x", 1, 1, 1, 32), 1, 5, name="stem")
+    shape = {"kernel_shape": [1, 3], "pads": [0, 1, 0, 1]}
+    value = build.op("Conv", value, build.weights(15, 1, 1, 3), name="wide", group=5, **shape)
+    shape = {"kernel_shape": [1, 5], "pads": [0, 2, 0, 2]}
+    return build.model(build.op("Conv", value, build.weights(9, 15, 1, 5), name="head", **shape)).SerializeToString()
+
+
 def dead():
     """Eight of twenty channels have no weights and no bias."""
     build = Builder()
