@@ -257,6 +257,17 @@ def test_columns_and_channels_are_joined_in_bands(axis: int) -> None:
     assert every_way(model, (3,))
 
 
+def test_a_constant_that_is_an_output_besides_stays_whole() -> None:
+    mobile = beside_in_the_middle("ADD", [1, 49, 24, 8], "INT8")
+    beside = next(row for row in mobile.operators if CODES[row["opcode_index"]] == "ADD")["inputs"][1]
+    layout = mobile.model(len(mobile.tensors) - 1)
+    layout["subgraphs"][0]["outputs"].append(beside)
+    data = write(layout)
+    segment = next(row for row in band_segments(read_tflite("m.tflite", data)) if 1 in row.operators)
+    new = read_tflite("m.tflite", tiled("m.tflite", data, {segment: group_ends(segment.size, 3)}))
+    assert new.subgraphs[0].tensors[beside].shape == (1, 49, 24, 8)
+
+
 @pytest.mark.parametrize("kind", ["INT4", "scales"])
 def test_a_constant_that_is_not_cut_is_named(kind: str) -> None:
     mobile = beside_in_the_middle("ADD", [1, 49, 24, 8], "INT8")

@@ -98,7 +98,7 @@ class _Banded:
         self._tensors: list[NewTensor] = []
         self._sizes: dict[int, tuple[int, ...]] = {}
         self._values: dict[int, bytes] = {}
-        self._readers = Counter(number for operator in operators for number in operator.inputs)
+        self._readers = Counter((*chain(*(operator.inputs for operator in operators)), *self._main.outputs))
         self._have: dict[int, tuple[int, Lines]] = {}
         """Tensors that hold lines of a tensor of the file, and which, in the band that is being made."""
 
