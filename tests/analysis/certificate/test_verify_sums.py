@@ -205,7 +205,10 @@ def test_a_sum_that_is_never_settled_is_refused_whatever_stands_beside_it() -> N
         assert not onnx_equal(model([*range(8)], behind=behind), model([3, 1, 0, 2, 7, 6, 5, 4], behind=behind))
 
 
-def test_a_constant_that_a_caller_may_replace_is_none() -> None:
-    old = layers(FIRST, SECOND, BIAS)
-    old.graph.input.append(helper.make_tensor_value_info("a_w", onnx.TensorProto.INT8, FIRST.shape))
-    assert not onnx_equal(old, old)
+def test_the_numbers_of_a_constant_that_a_caller_may_replace_count_for_nothing() -> None:
+    old, moved = layers(FIRST, SECOND, BIAS), layers(FIRST[[2, 0, 1]], SECOND[:, [2, 0, 1]], BIAS)
+    assert onnx_equal(old, moved)
+    for model in (old, moved):
+        model.graph.input.append(helper.make_tensor_value_info("a_w", onnx.TensorProto.INT8, FIRST.shape))
+    assert onnx_equal(old, old)
+    assert not onnx_equal(old, moved)

@@ -117,7 +117,7 @@ def test_a_bar_lies_where_the_plan_says_and_none_over_another_that_is_alive(tmp_
         check_map(bars, now.arena.head)
 
 
-@pytest.mark.parametrize(("seed", "maps_drawn"), [(0, 2), (3, 2), (4, 2), (7, 2), (9, 2), (10, 2)])
+@pytest.mark.parametrize(("seed", "maps_drawn"), [(0, 3), (3, 2), (4, 2), (7, 2), (9, 2), (10, 2)])
 def test_maps_of_random_nets_are_on_one_scale_and_the_last_is_the_least(
     seed: int, maps_drawn: int, tmp_path: Path
 ) -> None:
