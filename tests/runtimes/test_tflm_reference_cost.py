@@ -29,9 +29,11 @@ from onnxlint_cmsis.runtimes.tflm.reference_cost import (
 )
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
 from support import paths
-from support.linter import analysed, target_of
+from support.linter import analysed, layered, target_of
 from support.models import text
 from support.tflite_chains import Chain
+from support.tflite_models import one_operator, tensor
+from support.tflite_writer import write
 from tflm_calls import model_of
 
 MEAN = ReferenceCall("MEAN", "int8", [[1, 8, 8, 16]], [1, 16])
@@ -282,3 +284,15 @@ def test_a_layer_in_float_tells_how_many_times_the_instructions_of_int8_it_takes
     ends = {cpu: low if low == high else f"{low} to {high}" for cpu, (low, high) in told.items()}
     where = ", ".join(f"{times} times on {cpu}" for cpu, times in ends.items())
     assert remark.endswith(f"Its layers with weights take more instructions than in int8: {where}."), "none without DSP"
+
+
+def test_a_slice_of_a_scalar_has_no_range_and_no_error() -> None:
+    bounds = [tensor(name, [1], index) for index, name in enumerate(("begin", "end", "strides"), 1)]
+    for bound in bounds:
+        bound["type"] = "INT32"
+    tensors = [tensor("x", [], type="FLOAT32"), *bounds, tensor("y", [], type="FLOAT32")]
+    buffers = [{}, *({"data": [*number.to_bytes(4, "little")]} for number in (0, 1, 1))]
+    options = ("StridedSliceOptions", {"shrink_axis_mask": 1})
+    data = write(one_operator("STRIDED_SLICE", tensors, options, buffers=buffers))
+    report = layered(data, "m.tflite", targets=["cortex-m4"])
+    assert [layer.instructions_range for layer in report.layers] == [None]

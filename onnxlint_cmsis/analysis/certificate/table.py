@@ -131,11 +131,12 @@ class Numbers:
 
         Of elements of lanes it makes elements of what it makes of the lanes, so it may stand before or behind a move.
         """
-        whole = np.stack(operands)
-        held, real = self.are(whole, "at"), self.are(whole, "real")
+        held = self.are(whole := np.stack(operands), "at")
+        if not held.any():
+            return function(*operands)
         lead = np.take_along_axis(whole, held.argmax(axis=0)[None], axis=0)
         same = held & (self.rows[whole][..., ::2] == self.rows[lead][..., ::2]).all(axis=-1)
-        same |= self.are(np.where(real, self.rows[whole, 1], whole), *UNIFORM)
+        same |= self.are(np.where(self.are(whole, "real"), self.rows[whole, 1], whole), *UNIFORM)
         lifted = held.any(axis=0) & same.all(axis=0)
         result, lanes = np.empty(lifted.shape, np.int64), np.where(held, self.rows[whole, 1], whole)[:, lifted]
         result[~lifted] = function(*whole[:, ~lifted]) if not lifted.all() else 0
@@ -152,8 +153,7 @@ class Numbers:
     def at(self, numbers: Ids, count: int) -> Ids:
         """The elements of lanes of `count` elements, [lanes, count]."""
         rows = np.repeat(numbers[:, None], count, axis=1)
-        stacks = self.are(numbers, "stack")
-        for position in np.flatnonzero(stacks).tolist():
+        for position in np.flatnonzero(stacks := self.are(numbers, "stack")).tolist():
             rows[position] = np.frombuffer(self.told[self.rows[numbers[position], 0]][1], np.int64)
         others = ~(stacks | self.are(numbers, *UNIFORM))
         rows[others] = self.applied(self.name("at", count), numbers[others][:, None], np.arange(count))

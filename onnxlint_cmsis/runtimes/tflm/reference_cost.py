@@ -138,7 +138,7 @@ def _decided(view: OperatorView, data: TfliteTensor) -> dict[str, Any] | None:
         return None
     bytes_ = view.model.bytes_of(tensor.buffer)
     numbers = [int.from_bytes(bytes_[at : at + 4], "little", signed=True) for at in range(0, len(bytes_), 4)]
-    if not numbers:
+    if not numbers or (op == "STRIDED_SLICE" and not data.shape):
         return None
     if op == "STRIDED_SLICE":
         dropped = bool(view.option("shrink_axis_mask") >> (len(data.shape) - 1) & 1)
