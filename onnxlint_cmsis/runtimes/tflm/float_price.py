@@ -11,7 +11,7 @@ from onnxlint_cmsis.runtimes.runtime import Runtime
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import kernel_of
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
+from onnxlint_cmsis.runtimes.tflm.preparation import Known, Preparation
 from onnxlint_cmsis.runtimes.tflm.reference_cost import operator_range
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -29,7 +29,8 @@ def in_int8(view: OperatorView, build: TflmBuild) -> int | None:
     kernel = kernel_of(view.operator, build.revision)
     if kernel is None:
         return None
-    preparation = Preparation(view._replace(subgraph=view.subgraph._replace(tensors=tuple(tensors))), build)
+    alone = view._replace(subgraph=view.subgraph._replace(tensors=tuple(tensors)))
+    preparation = Preparation(alone, build, Known([{}], {}), 0)
     kernel.then(preparation)
     call = preparation.call
     if call is None:

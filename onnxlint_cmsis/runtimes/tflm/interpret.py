@@ -13,7 +13,7 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.kernels import came_on, kernel_of
 from onnxlint_cmsis.runtimes.tflm.lifetimes import TooManySteps
 from onnxlint_cmsis.runtimes.tflm.operator_view import operator_views
-from onnxlint_cmsis.runtimes.tflm.preparation import Objections, Preparation, Refused, Stage, Unpredictable
+from onnxlint_cmsis.runtimes.tflm.preparation import Known, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import hold
 from onnxlint_cmsis.runtimes.tflm.reference_checks import DYNAMIC, SIZED
 from onnxlint_cmsis.runtimes.tflm.resource_variables import ResourceVariables, resource_variables
@@ -37,21 +37,24 @@ MAX_BUFFERS = 5000
 """Tensors of the largest model that is laid out; with gaps between them, the planner takes time with their square."""
 
 
-def interpret(
-    model: TfliteModel, build: TflmBuild, *, laid_out: bool = True, objections: list[Objections] | None = None
-) -> TflmReport:
+def interpret(model: TfliteModel, build: TflmBuild, *, laid_out: bool = True, known: Known | None = None) -> TflmReport:
     """Run a model on paper: every operator's verdict, and, `laid_out`, the memory of one that is allocated.
 
-    `objections` has what other builds of the same model found out about each operator, and takes what this one does.
+    `known` has what other builds of the same model found out, and takes what this one does.
     """
     variables = resource_variables(model)
-    operators = _operators(model, build, variables, objections)
+    operators = _operators(model, build, variables, known)
     refused = refusal(model)
     status, message = _outcome(operators, refused)
     if not laid_out:
         return TflmReport(operators, status, message, None, "it was not laid out", refused)
     arena, no_arena = _arena(model, build, operators, variables.variables)
     return TflmReport(operators, status, message, arena, no_arena, refused)
+
+
+def nothing_known(model: TfliteModel) -> Known:
+    """What is known of a model that no build has run yet."""
+    return Known([{} for _ in model.operators()], {})
 
 
 def wrong_operators(model: TfliteModel, target: Target) -> tuple[TflmOperator, ...]:
@@ -62,14 +65,15 @@ def wrong_operators(model: TfliteModel, target: Target) -> tuple[TflmOperator, .
 
 
 def _operators(
-    model: TfliteModel, build: TflmBuild, variables: ResourceVariables, objections: list[Objections] | None = None
+    model: TfliteModel, build: TflmBuild, variables: ResourceVariables, known: Known | None = None
 ) -> tuple[TflmOperator, ...]:
     """All operators, those also that the firmware never comes to behind one that stops it."""
+    known = known or nothing_known(model)
     done: list[TflmOperator] = []
     scratch = 0
     for row, ((number, index, _), alone) in enumerate(zip(model.operators(), operator_views(model), strict=True)):
         view = alone._replace(variable=variables.uses.get((number, index)), scratch_before=scratch)
-        done.append(_operator(Preparation(view, build, objections[row] if objections else None), number))
+        done.append(_operator(Preparation(view, build, known, row), number))
         scratch += len(done[-1].scratch)
     return tuple(done)
 

@@ -22,11 +22,10 @@ from onnxlint_cmsis.runtimes.tflm.arena import ArenaLayout
 from onnxlint_cmsis.runtimes.tflm.buffer_names import buffer_names, buffer_writers, label_of
 from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.free_plan import FreePlan, free_plan
-from onnxlint_cmsis.runtimes.tflm.interpret import interpret
+from onnxlint_cmsis.runtimes.tflm.interpret import interpret, nothing_known
 from onnxlint_cmsis.runtimes.tflm.kernels import BUILTIN
 from onnxlint_cmsis.runtimes.tflm.lowered_layers import lowered_layer
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, operator_views
-from onnxlint_cmsis.runtimes.tflm.preparation import Objections
 from onnxlint_cmsis.runtimes.tflm.remarks import plan_remarks, remarks, version_remarks
 from onnxlint_cmsis.runtimes.tflm.resolver import Resolver, resolver_of
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_sentence
@@ -49,13 +48,13 @@ class Interpretation(FileExecution):
         self._build = build
         self._reports: dict[tuple[Target, bool], TflmReport] = {}
         self._stops: dict[Target, str] = {}
-        self._objections: list[Objections] = [{} for _ in self.file.operators()]
+        self._known = nothing_known(self.file)
 
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
         """What becomes of the file on a target; `checks` is False for a build with NDEBUG, which is not laid out."""
         if (target, checks) not in self._reports:
             build = build_for(self._runtime, target, self._build, checks=checks)
-            self._reports[target, checks] = interpret(self.file, build, laid_out=checks, objections=self._objections)
+            self._reports[target, checks] = interpret(self.file, build, laid_out=checks, known=self._known)
         return self._reports[target, checks]
 
     def stop(self, target: Target) -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 
 from onnxlint_cmsis.cmsis_nn.library import Route, route
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.ground.types import KernelCall
+from onnxlint_cmsis.ground.types import KernelCall, Target
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
 from onnxlint_cmsis.runtimes.status import status_use
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
@@ -21,6 +21,15 @@ WRONG = ("wrong-result", "overrun")
 
 Objections = dict[tuple[Condition, int], Objection | None]
 """What conditions have against an operator, by the condition and the scratch requests before it, which it may ask."""
+
+
+class Known(NamedTuple):
+    """What builds of one model found out that holds for all of them."""
+
+    objections: list[Objections]
+    """Those of each operator."""
+    routes: dict[tuple[KernelCall, Target], Route]
+    """Routes of calls on targets."""
 
 
 class Stage(str, Enum):
@@ -63,11 +72,10 @@ class Unpredictable(Exception):  # noqa: N818 - as above
 class Preparation:
     """The steps of one operator's kernel, in order."""
 
-    def __init__(self, view: OperatorView, build: TflmBuild, objections: Objections | None = None) -> None:
+    def __init__(self, view: OperatorView, build: TflmBuild, known: Known, row: int) -> None:
         self.view = view
         self.build = build
-        self.objections: Objections = {} if objections is None else objections
-        """What is known of the operator already; it is shared by all builds."""
+        self._objections, self._routes = known.objections[row], known.routes
         self.persistent: list[int] = []
         """Bytes of each persistent request of Prepare."""
         self.scratch: list[int] = []
@@ -104,9 +112,9 @@ class Preparation:
     def objection(self, condition: Condition) -> Objection | None:
         """What a condition of the kernel has against the operator. Raises Unpredictable."""
         key = condition, self.view.scratch_before
-        if key not in self.objections:
-            self.objections[key] = condition(self.view)
-        return self.objections[key]
+        if key not in self._objections:
+            self._objections[key] = condition(self.view)
+        return self._objections[key]
 
     def routed(self, call: KernelCall) -> Route:
         """The route of a call on this build's library, for its size functions.
@@ -119,7 +127,12 @@ class Preparation:
                 f"the kernels of {call.entry} in CMSIS-NN {library} are those of no release, and were not read",
                 NOT_REVIEWED,
             )
-        return route(call, self.build.target)
+        return self._route(call, self.build.target)
+
+    def _route(self, call: KernelCall, target: Target) -> Route:
+        if (call, target) not in self._routes:
+            self._routes[call, target] = route(call, target)
+        return self._routes[call, target]
 
     def runs(self, function: str, call: KernelCall | None = None) -> None:
         """Eval calls a function, but where reference code runs or it returns an error before.
@@ -134,7 +147,7 @@ class Preparation:
             return
         way, kernels = self.routed(call), self.build.kernels_of(call.entry)
         if kernels != self.build.target:
-            way = route(call, kernels)
+            way = self._route(call, kernels)
         self.call, self.chain = call, (function, *way.chain)
         if way.chain[:1] == (function,):
             self.chain = way.chain
