@@ -65,8 +65,7 @@ def _is_over_time(graph: Graph, node: Node) -> bool:
 def _axes(graph: Graph, node: Node) -> tuple[int, ...]:
     """Axes of a reduction, an attribute or a constant; none where they are not known."""
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
-    axes = node.ints("axes") or (given.values() if given is not None else None) or ()
-    return tuple(map(int, axes))
+    return node.ints("axes") or (given.integers() if given is not None else None) or ()
 
 
 def _is_largest_of_plane(graph: Graph, node: Node) -> bool:

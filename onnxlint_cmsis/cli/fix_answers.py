@@ -51,7 +51,8 @@ class Answers(NamedTuple):
 def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, prices: Prices | None) -> Answers:
     """Add what a fix would do to findings on layers, and search sizes where rules ask for it.
 
-    What a fix would do is worked out in memory where findings say what it costs, and where RAM or flash is named.
+    What a fix would do is worked out in memory where findings say what it costs, and where RAM or flash is named. Of
+    files above the limits of searches nothing is worked out, and no fix is promised that room may keep from being done.
     """
     from onnxlint_cmsis.checks.rule import RuleScope
     from onnxlint_cmsis.checks.rule_registry import checks_of
@@ -79,7 +80,9 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
         return promises.promised(layers, sized.repairs) if promises else layers, sized
 
     promised, sized = under({})
-    priced = not too_large and any(map(fix_promises.repaired_by_fix, promised))
+    if too_large:
+        return Answers(layers if fits else promised, sized.findings, _fit(fits), skipped, (*notes, *sized.notes))
+    priced = any(map(fix_promises.repaired_by_fix, promised))
     grows = fits and any(map(fix_promises.may_add, (*promised, *sized.findings)))
     if not (mends and (priced or grows or any(fit.fits is False for fit in fits))):
         return Answers(promised, sized.findings, _fit(fits), skipped, (*notes, *sized.notes))

@@ -79,10 +79,8 @@ def _growing(start: Snapshot, fixed: Fixed) -> Iterator[_Growing]:
     decision = start.plan.decision
     for group, want in resized_classes(start, fixed.end) if fixed.end else ():
         if want > group.size:
-            without, after = (
-                decision.without(group.id) if group.id in decision.sizes else decision.after,
-                decision.after,
-            )
+            after = decision.after
+            without = decision.without(group.id) if group.id in decision.sizes else after
             mends = sum(after.hazards) < sum(without.hazards)
             layers = dict.fromkeys(layer.label for layer in (*group.deciders, *group.readers))
             told = SkippedClass(group.size, want, tuple(layers), "")

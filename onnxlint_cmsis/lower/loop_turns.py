@@ -105,5 +105,5 @@ def _counted(graph: Graph, holder: Node, conditions: Sequence[str], body: Body) 
 def _number(graph: Graph, tensor: str) -> int | None:
     """The one integer that a constant holds; None for anything else."""
     stored = graph.constants.get(tensor)
-    values = stored.values() if stored is not None and not stored.overridable else None
-    return int(values[0]) if values is not None and len(values) == 1 and isinstance(values[0], int) else None
+    values = stored.integers() if stored is not None and not stored.overridable else None
+    return values[0] if values is not None and len(values) == 1 else None

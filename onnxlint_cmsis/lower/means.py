@@ -25,5 +25,5 @@ def window_of_mean(graph: Graph, node: Node) -> tuple[int, ...]:
 
 def _axes(graph: Graph, node: Node) -> tuple[int, ...] | None:
     given = graph.constants.get(node.inputs[1]) if node.has(1) else None
-    stored = given.values() if given is not None and not given.overridable else None
-    return node.ints("axes") or (tuple(axis for axis in stored if isinstance(axis, int)) if stored else None)
+    stored = given.integers() if given is not None and not given.overridable else None
+    return node.ints("axes") or stored or None

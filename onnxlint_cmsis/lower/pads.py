@@ -185,7 +185,7 @@ def pad_amounts(graph: Graph, node: Node) -> tuple[int, ...]:
     """Amounts before and after each axis; none where they are not fixed."""
     stored = graph.constants.get(node.inputs[1])
     amounts = node.ints("pads") or node.ints("paddings")
-    return amounts or tuple(int(amount) for amount in (stored.values() if stored else None) or ())
+    return amounts or (stored.integers() if stored else None) or ()
 
 
 def _fills_zero(graph: Graph, node: Node) -> bool:

@@ -68,12 +68,8 @@ class Context(Tensors):
         if name in self.elements:
             return self.elements[name]
         constant = self.graph.constants.get(name)
-        if constant is None or len(constant.shape) > 1 or "int" not in constant.elem_type:
-            return None
-        numbers = constant.values()
-        if numbers is None or not all(isinstance(number, int) for number in numbers):
-            return None
-        return tuple(Number(int(number), name, index) for index, number in enumerate(numbers))
+        numbers = None if constant is None or len(constant.shape) > 1 else constant.integers()
+        return None if numbers is None else tuple(Number(number, name, index) for index, number in enumerate(numbers))
 
     def ints(self, position: int) -> tuple[int, ...] | None:
         """Elements of an input where all are fixed numbers, else None."""

@@ -51,6 +51,12 @@ class Constant(NamedTuple):
         """Flat values in row-major order, or None where they are too many to read while linting."""
         return self.read()
 
+    def integers(self) -> tuple[int, ...] | None:
+        """Flat values where all are integers, as of sizes and axes; None where one is not, or they are not known."""
+        values = self.read()
+        integers = tuple(value for value in values or () if isinstance(value, int))
+        return integers if values is not None and len(integers) == len(values) else None
+
 
 class Names(tuple[str, ...]):
     """Keys of tensors by position; a position past the last reads as empty, the name of an omitted tensor.

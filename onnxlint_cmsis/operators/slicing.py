@@ -169,8 +169,7 @@ def _is_run(context: Context, indices: tuple[int, ...], axis: Dimension) -> bool
 def flat_ints(context: Context, position: int) -> tuple[int, ...] | None:
     """Numbers of a constant of any rank, in order; None where it is none."""
     constant = context.graph.constants.get(context.node.inputs[position]) if context.has(position) else None
-    values = constant.values() if constant is not None and "int" in constant.elem_type else None
-    return None if values is None else tuple(int(value) for value in values)
+    return None if constant is None else constant.integers()
 
 
 def pad(_node: Node, context: Context) -> None:

@@ -64,8 +64,8 @@ class NodeView(ABC):
     def ints(self, node: Node, position: int) -> list[int] | None:
         """Numbers of an input; None where they are not known."""
         constant = self.graph.constants.get(node.inputs[position]) if node.has(position) else None
-        values = None if constant is None or constant.overridable else constant.values()
-        return None if values is None else [int(value) for value in values]
+        values = None if constant is None or constant.overridable else constant.integers()
+        return None if values is None else [*values]
 
 
 class ValueView(NodeView):

@@ -174,3 +174,12 @@ def test_long_models_are_fixed_less_often_to_see_what_grows(monkeypatch: pytest.
     monkeypatch.setattr("onnxlint_cmsis.fixers.within_room.MOST_LAYERS", 1)
     fix_model.rehearsed(Snapshot("m.onnx", model, request))
     assert trials[0] > trials[1] == 3
+
+
+def test_of_a_model_above_the_limits_of_searches_linting_promises_nothing_that_takes_room() -> None:
+    model, limits = hazardous(), {"size_checks_layers": 1}
+    free = [row for row in linted(model, **M55, **limits).findings if row.properties.get("fixable")]
+    roomed = linted(model, **M55, **limits, flash=1 << 20)
+    assert not [row for row in roomed.findings if row.properties.get("fixable")]
+    assert any("size-checks-layers is 1" in note for note in roomed.notes)
+    assert len(free) == len([row for row in roomed.findings if "hazard" in row.properties])

@@ -140,8 +140,7 @@ def pad_amounts(model: TfliteModel, main: Subgraph, operator: TfliteOperator) ->
     amounts = main.tensors[operator.inputs[1]] if len(operator.inputs) == 2 else None
     if amounts is None or amounts.shape != (RANK, 2) or not model.is_constant(amounts):
         return ()
-    values = constant(model, amounts, "").values() or ()
-    return tuple(int(value) for value in values)
+    return constant(model, amounts, "").integers() or ()
 
 
 def _sliding(

@@ -68,5 +68,4 @@ def _axes(graph: Graph, node: Node, row: NamedAxes) -> Iterator[int]:
         yield from (int(axis) for axis in given if isinstance(axis, int))
     elif node.has(row.position) and row.position > 0:
         constant = graph.constants.get(node.inputs[row.position])
-        values = None if constant is None or constant.overridable else constant.values()
-        yield from map(int, values or ())
+        yield from () if constant is None or constant.overridable else constant.integers() or ()

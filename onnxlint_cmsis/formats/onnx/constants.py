@@ -133,10 +133,9 @@ def _known(
 
 def _constant_of_shape(document: Document, node: NodeProto, key: str, source: Constant) -> Constant | None:
     """One value everywhere, float32 zero unless the node gives another."""
-    sizes = source.values()
-    if sizes is None or len(source.shape) != 1:
+    shape = source.integers()
+    if shape is None or len(source.shape) != 1:
         return None
-    shape = tuple(int(size) for size in sizes)
     value = next((a.t for a in node.attribute if a.name == "value" and a.HasField("t")), None)
     fill = (0.0,) if value is None else document.values(value)
     if not sane(shape) or fill is None or len(fill) != 1:

@@ -74,9 +74,9 @@ def _of_tensor(tensor: TensorProto) -> tuple[Number, ...]:
 def limited_otherwise(node: NodeProto, shape: Sequence[Size] | None, read: SmallConstants) -> bool:
     """Tell whether runtimes make other sizes of an operator on a tensor of this shape."""
     operator, counts = operator_of_proto(node), (domain_of(node.domain), node.op_type) == ("", "Range")
-    if operator not in LIMITED and not counts:
-        return False
     given = [*map(read, node.input)]
+    if not given or (operator not in LIMITED and not counts):
+        return False
     if operator is SLICE:
         return len(given) > 4 and takes_whole_axis(given[2], given[4])
     if counts:

@@ -31,8 +31,8 @@ class SubgraphView:
         tensor = self._tensors[int(node.inputs[position])] if node.has(position) else None
         if tensor is None or not self._model.is_constant(tensor):
             return None
-        values = constant(self._model, tensor, tensor.name).values()
-        return None if values is None else [int(value) for value in values]
+        values = constant(self._model, tensor, tensor.name).integers()
+        return None if values is None else [*values]
 
 
 def computed_sizes(model: TfliteModel, subgraph: Subgraph, operator: TfliteOperator) -> tuple[Shape, ...]:
