@@ -74,6 +74,8 @@ class MeasuredModel(NamedTuple):
 def measured_model(reports: Sequence[LayerReport], profile: Profile) -> MeasuredModel:
     """Lay a profile over the layers of a model on one target, by order and name."""
     operators = [report.op for report in reports]
+    if profile.fault:
+        return MeasuredModel(profile, (), 0, (profile.fault,))
     if not profile.events:
         sums = sums_in(operators, profile)
         if sums.fault:

@@ -57,7 +57,8 @@ def name_fault(operators: Sequence[str], events: Sequence[ProfileEvent]) -> str:
         if not equal and (same or len(kinds - {""}) > 1):
             number = event.number if event.number >= 0 else index
             other = f"Event {number} is {event.operator}, and operator {position} is {operator}"
-            return f"{other}: it is the log of another model."
+            lost = ", or lines are missing in it" if same and event.number < 0 else ""
+            return f"{other}: it is the log of another model{lost}."
     return "" if 2 * alike >= len(events) else NAMES_DO_NOT_TELL
 
 

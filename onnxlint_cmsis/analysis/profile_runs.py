@@ -21,6 +21,8 @@ BEGINS = "It begins within a run, which is left out."
 UNLIKE, FEW = 4.0, 100.0
 """Factor between values of an operator in two runs from which on they are of two operators, and values that may be."""
 ENDS = "It ends within a run, which is left out."
+SHORT = 4
+"""Operators of a model of which a log without numbers may begin or end within a run."""
 REPEATED = "It repeats events of former runs, as without ClearEvents: each counts once."
 
 
@@ -66,10 +68,34 @@ def _operator_blocks(operators: Sequence[str], profile: Profile) -> tuple[list[l
         faults += [f"No event in it is an operator; the first is {other[0]}."] if not blocks else []
         remarks += [left_out(other)] if other else []
     faults = faults or [value_fault(profile.unit, [event for block in blocks for event in block])]
+    if not any(faults) and blocks[0][0].number < 0:
+        blocks, cut = _without_cut_runs(operators, blocks[0])
+        remarks += cut
     faults += [name_fault(operators, block) for block in blocks]
     if any(faults):
         raise _NotOfModelError(next(filter(None, faults)))
     return blocks, remarks
+
+
+def _without_cut_runs(
+    operators: Sequence[str], block: list[ProfileEvent]
+) -> tuple[list[list[ProfileEvent]], list[str]]:
+    """Events without numbers, without the runs that are cut at both ends, with remarks. Raises _NotOfModelError.
+
+    Names have to tell where a run begins: its last operator is nowhere else followed by its first one.
+    """
+    own, names, size = [*operators], [event.operator for event in block], len(operators)
+    begin = next((at for at, name in enumerate(names[:size]) if names[at : at + size] == own), 0)
+    end = (len(names) - begin) % size
+    follows = names == (own * (len(names) // size + 2))[size - begin if begin else 0 :][: len(names)]
+    told = size >= SHORT and (own[-1], own[0]) not in pairwise(own)
+    if not told or not follows or not begin + end or len(names) - begin < size:
+        return [block], []
+    kept = block[begin : len(block) - end]
+    cut = [(block[:begin], kept[size - begin : size]), (block[len(block) - end :], kept[-size:][:end])]
+    if fault := next(filter(None, (_unlike(pair) for pair in cut if pair[0])), ""):
+        raise _NotOfModelError(fault)
+    return [kept], [remark for remark, (part, _) in zip((BEGINS, ENDS), cut, strict=True) if part]
 
 
 def _whole_runs(blocks: Sequence[list[ProfileEvent]], size: int) -> tuple[list[tuple[ProfileEvent, ...]], list[str]]:

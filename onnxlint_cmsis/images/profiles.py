@@ -17,6 +17,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 MOST_LINES = 1_000_000
 """Lines of a log that are read."""
 LONGEST_LINE = 4096
+NOT_ENDED = "It has no second m-lap-us- of a run: the run had not ended, or lines are missing in it."
 
 
 class ProfileEvent(NamedTuple):
@@ -45,20 +46,32 @@ class Profile(NamedTuple):
     """All of it."""
     counted: bool = True
     """Whether the log says of how many inferences the total is."""
+    fault: str = ""
+    """Why what it holds is no measurement, as a sentence."""
 
 
 _LINE = re.compile("[^\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029]+")
 """A line as str.splitlines ends it; that makes all of them at once."""
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_CSV = re.compile(r'(?:^|[\s>\]:])"?(\d{1,18})"?\s*,\s*"?([A-Za-z][\w-]*)"?\s*,\s*"?(-?\d{1,18})"?\s*$')
+_CSV = re.compile(r'(?:^|[\s>\]:])"?(\d{1,18})"?\s*[,;]\s*"?([A-Za-z][\w-]*)"?\s*[,;]\s*"?(-?\d{1,18})"?\s*$')
 _TOOK = re.compile(r"(?:^|[\s>\]:])([A-Za-z][\w-]*) took (-?\d{1,18}) ticks \((-?\d{1,18}) ms\)")
 _TAG = re.compile(r'(?:^|[\s>\]:])"?([A-Za-z][\w-]*)"?\s*,\s*(-?\d{1,18})\s*$')
+_NAME = re.compile(r"[A-Z][A-Z0-9_]+")
+"""A name that built-in operators have."""
 _OWN = re.compile(r"(?:^|[\s>\]:])(\d{1,18}),([A-Za-z_].*)")
 """Number and name of an event of the application, such as `Model::Run, warm`: all before the ticks."""
 _TICKS = re.compile(r"-?\d{1,18}")
-_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?(?:e[-+]\d\d?)?")
+_NUMBER = re.compile(r"\d{1,18}(?:[.,]\d{1,18})?(?:e[-+]\d\d?)?")
+_GROUPED = re.compile(r"[1-9]\d{0,2},\d{3}")
+"""What may have thousands apart, and may be a decimal comma."""
 _SCALES = re.compile(r"\b(\w+) \((s|ms|us|ns|cycles)\)")
-_ST = re.compile(r"\d{1,18} \d{1,18} ([A-Za-z][\w() .-]{0,60}?) (\d{1,18}(?:\.\d{1,18})?) \d{1,18}(?:\.\d{1,18})? ?%")
+_ST = re.compile(
+    r"\d{1,18} \d{1,18} ([A-Za-z][\w() .-]{0,60}?)(?: \(0x[0-9a-f]{1,8}\))? (\d{1,18}(?:[.,]\d{1,18})?) "
+    r"(\d{1,18}(?:[.,]\d{1,18})?) ?%"
+)
+"""Type of a layer, without the number of its code, milliseconds, and their share."""
+_COUNTERS = re.compile(r'\s*"?id"?\s*[,;]\s*"?op"?\s*[,;]')
+_LIST = re.compile(r'"?\[[^\[\]]*\]"?')
 _RUNNER = re.compile(r"m-(infer-start|lap-us)-(\d{1,18})")
 _INVOKE = re.compile(r"invoke_cycles:\s*(\d{1,18})")
 
@@ -84,11 +97,12 @@ def _csv_events(lines: Sequence[str]) -> Profile | None:
     begins = False
     for line in lines:
         before, _, ticks = line.rpartition(",")
-        if match := _CSV.search(line):
+        follows = 0 if begins or not events else events[-1].number + 1
+        if (match := _CSV.search(line)) and (_NAME.fullmatch(match[2]) or int(match[1]) in (0, follows)):
             events.append(ProfileEvent(match[2], float(match[3]), int(match[1])))
         elif _TICKS.fullmatch(ticks) and (match := _OWN.search(before)):
-            follows = 0 if begins else events[-1].number + 1 if events else -1
-            events += [ProfileEvent(match[2], float(ticks), follows)] if int(match[1]) == follows else []
+            known = begins or events
+            events += [ProfileEvent(match[2], float(ticks), follows)] if known and int(match[1]) == follows else []
         begins = '"Event","Tag","Ticks"' in line
     return _of("TensorFlow Lite Micro, LogCsv", "ticks", events)
 
@@ -115,17 +129,18 @@ def _ticks_per_tag(lines: Sequence[str]) -> Profile | None:
 
 def _counters(lines: Sequence[str]) -> Profile | None:
     """heliaPROFILER: retired instructions where they were counted, else cycles."""
-    begin = next((number for number, line in enumerate(lines) if re.match(r"\s*id\s*,\s*op\s*,", line)), None)
+    begin = next((number for number, line in enumerate(lines) if _COUNTERS.match(line)), None)
     if begin is None:
         return None
-    columns = [column.strip() for column in lines[begin].split(",")]
+    apart = ";" if ";" in lines[begin] else ","  # as a spreadsheet writes it where commas are decimal
+    columns = [column.strip(' "') for column in lines[begin].split(apart)]
     counted = {"ARM_PMU_INST_RETIRED": "instructions", "ARM_PMU_CPU_CYCLES": "cycles"}
     column = next((name for name in counted if name in columns), None)
     if column is None:
         return None
     events = []
     for line in lines[begin + 1 :]:
-        fields = dict(zip(columns, next(csv.reader([line]), []), strict=False))
+        fields = dict(zip(columns, next(csv.reader([line], delimiter=apart), []), strict=False))
         try:
             event = ProfileEvent(fields["op"].strip(), float(fields[column]))
         except (KeyError, ValueError):
@@ -140,20 +155,30 @@ def _inspector(lines: Sequence[str]) -> Profile | None:
     columns = _SCALES.findall(head)
     names = [name for name, _ in columns]
     column = next((names.index(name) for name in ("avg", "p50") if name in names), 0)
-    events = []
+    apart = re.compile(r"[\s,|│]+" if "," in head else r"[\s;|│]+")
+    rows = []
     for line in lines:
         _, native, behind = line.partition("native_call_")
-        name, *cells = re.split(r"[\s|│]+", behind) if native else ("",)
+        name, *cells = apart.split(_LIST.sub("", behind)) if native else ("",)
         values = list(takewhile(_NUMBER.fullmatch, cells))
         if name and len(values) > column:
-            events.append(ProfileEvent(name, float(values[column])))
-    return _of("ExecuTorch's Inspector", columns[0][1], events)
+            rows.append((name, values[column]))
+    return _of_texts("ExecuTorch's Inspector", columns[0][1], rows)
 
 
 def _st_table(lines: Sequence[str]) -> Profile | None:
     matches = [match for line in lines if (match := _ST.match(line))]
-    events = [ProfileEvent(match[1], float(match[2])) for match in matches]
-    return _of("ST Edge AI", "ms", events)
+    return _of_texts("ST Edge AI", "ms", [(match[1], match[2]) for match in matches], [match[3] for match in matches])
+
+
+def _of_texts(form: str, unit: str, rows: Sequence[tuple[str, str]], beside: Sequence[str] = ()) -> Profile | None:
+    """A profile of values as they are written, with a decimal comma too; `beside` are other numbers of the table."""
+    texts = [*(text for _, text in rows), *beside]
+    commas = [text for text in texts if "," in text]
+    if commas and all(map(_GROUPED.fullmatch, commas)):
+        fault = f"{commas[0]} may have a decimal comma or thousands apart: write the table with decimal points."
+        return Profile(form, unit, fault=fault)
+    return _of(form, unit, [ProfileEvent(name, float(text.replace(",", "."))) for name, text in rows])
 
 
 def _laps(lines: Sequence[str]) -> Profile | None:
@@ -161,18 +186,22 @@ def _laps(lines: Sequence[str]) -> Profile | None:
 
     Source: mlcommons/tiny 1afd2c9, benchmark/api/internally_implemented.cpp, ee_infer.
     """
-    inferences, laps = 0, list[int]()
+    inferences, laps, seen = 0, list[int](), False
     taken: dict[bool, list[float]] = {True: [], False: []}
     for match in (match for line in lines for match in _RUNNER.finditer(line)):
+        seen = True
         if match[1] == "infer-start":
             inferences, laps = int(match[2]), []
             continue
         laps.append(int(match[2]))
         if len(laps) == 2:
-            taken[inferences > 0] += [(laps[1] - laps[0]) / max(1, inferences)] if laps[1] > laps[0] else []
+            taken[inferences > 0].append((laps[1] - laps[0]) / max(1, inferences))
             inferences, laps = 0, []
-    values = sorted(taken[True] or taken[False])
-    return Profile("EEMBC's runner", "us", (), (), values[len(values) // 2], bool(taken[True])) if values else None
+    whole = taken[True] or taken[False]
+    values = sorted(value for value in whole if value > 0) or whole
+    if not values:
+        return Profile("EEMBC's runner", "us", fault=NOT_ENDED) if seen else None
+    return Profile("EEMBC's runner", "us", (), (), values[len(values) // 2], bool(taken[True]))
 
 
 def _zephyr(lines: Sequence[str]) -> Profile | None:

@@ -25,6 +25,7 @@ THREE = ("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D")
 """Operators of a model."""
 HEAD = '"Event","Tag","Ticks"\n'
 NOT_COUNTED = "The log does not say of how many inferences they are: taken as of a single one."
+BEGINS, ENDS = "It begins within a run, which is left out.", "It ends within a run, which is left out."
 SUMS = '"Unique Tag","Total ticks across all events with that tag."\n'
 
 
@@ -126,7 +127,7 @@ def test_blocks_that_repeat_former_events_count_once(laid: Laid) -> None:
 def test_a_block_that_ends_within_a_later_run_keeps_its_whole_runs(laid: Laid) -> None:
     runs = laid(csv_of(*run_of(7, 8, 9), *run_of(1, 2, 3)) + csv_of(*run_of(4, 5, 6), *run_of(7, 7, 7)[:2]))
     assert values(runs) == of_runs([7, 8, 9], [1, 2, 3], [4, 5, 6])
-    assert runs.remarks == ("It ends within a run, which is left out.",)
+    assert runs.remarks == (ENDS,)
 
 
 def test_lines_of_log_that_repeat_former_events_count_once(laid: Laid) -> None:
@@ -170,13 +171,66 @@ def test_runs_that_are_printed_apart_may_differ(laid: Laid) -> None:
     assert laid("".join(csv_of(("FULLY_CONNECTED", ticks)) for ticks in (9000, 100, 50)), dense).runs == 3
 
 
+def took(*events: tuple[str, int]) -> str:
+    """What Log prints of events with their ticks."""
+    return "".join(f"{name} took {ticks} ticks (0 ms).\n" for name, ticks in events)
+
+
+FIVE = (*run_of(700, 800, 900), ("RESHAPE", 5), ("SOFTMAX", 30))
+"""Events of a run whose names tell where it begins."""
+
+
+@pytest.mark.parametrize(
+    ("before", "runs", "after", "remarks"),
+    [
+        (2, 1, 0, [BEGINS]), (4, 3, 0, [BEGINS]), (0, 1, 1, [ENDS]), (0, 2, 4, [ENDS]), (1, 2, 3, [BEGINS, ENDS]),
+    ],
+)  # fmt: skip
+def test_runs_without_numbers_that_are_cut_are_left_out(
+    before: int, runs: int, after: int, remarks: list[str], laid: Laid
+) -> None:
+    text = took(*FIVE[len(FIVE) - before :]) + took(*FIVE) * runs + took(*FIVE[:after])
+    told = laid(text, tuple(name for name, _ in FIVE))
+    assert (told.runs, [row.value for row in told.layers]) == (runs, [ticks for _, ticks in FIVE])
+    assert list(told.remarks) == remarks
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        FIVE[1:4],  # no whole run
+        (*FIVE[:2], *FIVE[3:]),  # a line is lost
+        (*FIVE[2:], *run_of(700, 800, 900), ("SOFTMAX", 30), ("RESHAPE", 5)),
+    ],
+)
+def test_a_log_without_numbers_that_does_not_fit_may_lack_lines(
+    events: tuple[tuple[str, int], ...], laid: Laid
+) -> None:
+    told = laid(took(*events), tuple(name for name, _ in FIVE))
+    assert (told.runs, told.layers) == (0, ())
+    assert told.remarks[0].endswith("it is the log of another model, or lines are missing in it.")
+
+
+def test_layers_before_those_of_the_model_are_of_a_larger_one(laid: Laid) -> None:
+    larger = (("RESHAPE", 5000), ("SOFTMAX", 9000), *FIVE)
+    told = laid(took(*larger), tuple(name for name, _ in FIVE))
+    assert "SOFTMAX took 9,000 and 30 in the same place: it is the log of another model" in told.remarks[0]
+
+
+@pytest.mark.parametrize("rest", [("CONV_2D",), ("CONV_2D", "DEPTHWISE_CONV_2D")])
+def test_where_names_do_not_tell_the_first_layer_no_run_is_cut(rest: tuple[str, ...], laid: Laid) -> None:
+    operators = ("DEPTHWISE_CONV_2D", "CONV_2D") * 2
+    names = (*rest, *operators, *operators)
+    assert laid(took(*((name, 500) for name in names)), operators).runs == 0
+
+
 @pytest.mark.parametrize("first", [1, 2])
 def test_a_rotated_log_is_not_said_to_be_of_another_model(first: int, laid: Laid) -> None:
     rest = HEAD + "".join(f"{number},{THREE[number]},5\n" for number in range(first, 3))
     assert laid(rest).remarks[0] == f"It begins with event {first}: the start of the run is missing in it."
     runs = laid(rest + csv_of(*run_of(7, 8, 9)))
     assert values(runs) == of_runs([7, 8, 9])
-    assert runs.remarks == ("It begins within a run, which is left out.",)
+    assert runs.remarks == (BEGINS,)
 
 
 @pytest.mark.parametrize(

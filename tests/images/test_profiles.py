@@ -38,6 +38,22 @@ FORMS = [
         "c_id m_id type dur (ms) % cumul name\n0 1 Conv2D 1.234 60.5% 60.5% conv\n1 2 Softmax 0.800 39.5% 100% s\n",
         "ST Edge AI", "ms", [("Conv2D", 1.234), ("Softmax", 0.8)],
     ),
+    (
+        "0  1  Conv2D (0x103)  1,234  60,5 %  60,5 %  conv\n1  2  NL (0x107)  0,800  39,5 %  100,0 %  s\n",
+        "ST Edge AI", "ms", [("Conv2D", 1.234), ("NL", 0.8)],
+    ),
+    ('"id","op","ARM_PMU_CPU_CYCLES"\n"0","CONV_2D","900"\n', "heliaPROFILER", "cycles", [("CONV_2D", 900)]),
+    ("id;op;ARM_PMU_CPU_CYCLES\n0;CONV_2D;900\n", "heliaPROFILER", "cycles", [("CONV_2D", 900)]),
+    ('"Event";"Tag";"Ticks"\n0;CONV_2D;77\n', "LogCsv", "ticks", [("CONV_2D", 77)]),
+    ("0,CONV_2D,77\n[sensor] 9,temp,21\n1,SOFTMAX,33\n", "LogCsv", "ticks", [("CONV_2D", 77), ("SOFTMAX", 33)]),
+    (
+        ",event_block_name,event_name,raw,p10 (us),avg (us),op_types\n"
+        "0,Execute,native_call_conv2d.out,\"[4.0, 6.0]\",4.5,5.0,['conv']\n", "Inspector", "us", [("conv2d.out", 5)],
+    ),
+    (
+        ";event_block_name;event_name;avg (ms)\n0;Execute;native_call_conv2d.out;0,9587\n", "Inspector", "ms",
+        [("conv2d.out", 0.9587)],
+    ),
 ]  # fmt: skip
 
 
@@ -95,6 +111,9 @@ def test_several_runs_give_the_median(tmp_path: Path) -> None:
         ("0,SOFTMAX,7\n", "log of another model"),
         ("0,CONV_2D,0\n", "Every value in it is 0"),
         ("m-lap-us-1\nm-lap-us-9\n", "totals alone"),
+        ("m-infer-start-10\nm-lap-us-1000\n", "no second m-lap-us- of a run"),
+        ("m-infer-start-10\nm-lap-us-1000\nm-lap-us-1000\n", "Every value in it is 0"),
+        ("event_name;avg (ms)\nnative_call_conv2d.out;1,234\n", "1,234 may have a decimal comma or thousands apart"),
     ],
 )
 def test_a_log_that_does_not_fit_is_said_to_be_so(log: str, says: str, tmp_path: Path) -> None:
