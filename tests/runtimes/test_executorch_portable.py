@@ -82,7 +82,10 @@ WIDE: Lying = ((1, 6, 4, 5), NHWC)
         ("aten::unsqueeze_copy.out", [LAST], ((1, 1, 3, 4, 5), (0, 1, 3, 4, 2)), [0], RUNS),
         ("aten::linear.out", [((1, 4), (0, 1))] * 2, ((1, 1), (0, 1)), [], NO_KERNEL),
         ("aten::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
-        ("other::nonsense.out", [LAST, SIZES], SIZES, [], RUNS),
+        ("other::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
+        ("quantized_decomposed::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
+        ("quantized_decomposed::quantize_per_tensor.out", [SIZES], SIZES, [1.0, 0, -128, 127, 1], RUNS),
+        ("dim_order_ops::_empty_dim_order.out", [SIZES], SIZES, [], RUNS),
     ],
 )
 def test_a_portable_kernel(
@@ -95,9 +98,10 @@ def test_a_portable_kernel(
 
 
 def test_an_operator_of_a_newer_library_has_no_kernel_before() -> None:
-    data = program("aten::grid_sampler_2d.out", [SIZES, SIZES], SIZES)
-    verdicts = [row_of(data, f"executorch@{release}").verdict for release in ("1.0.1", "1.1.0")]
-    assert verdicts == [NO_KERNEL, RUNS]
+    for op, releases in (("aten::grid_sampler_2d", ("1.0.1", "1.1.0")), ("et_copy::_h2d_copy", ("1.3.1", "1.4.0"))):
+        data = program(f"{op}.out", [SIZES, SIZES], SIZES)
+        verdicts = [row_of(data, f"executorch@{release}").verdict for release in releases]
+        assert verdicts == [NO_KERNEL, RUNS]
 
 
 def test_orders_of_memory_are_told_and_change_the_verdict(told: Told) -> None:

@@ -208,12 +208,13 @@ def test_a_program_decides_on_the_revision_where_none_was_asked_for(writer: PteW
         (convolution(12), "1.5.1", "with ExecuTorch 1.3.1, or export the program again with 1.5.1"),
         (convolution(13), "1.3.1", "with ExecuTorch 1.4.0 or a newer one, or export the program again with 1.3.1"),
         (average_pool(8), "1.5.1", "with ExecuTorch 1.4.1, or"),
+        (looked_up(), "1.1.0", "with ExecuTorch 1.4.0 or a newer one, or export the program again with 1.1.0"),
     ],
-    ids=["older", "newer", "between"],
+    ids=["older", "newer", "between", "missing"],
 )
 def test_the_firmware_that_fits_a_program_is_named(writer: PteWriter, asked: str, do: str) -> None:
     (remark,) = interpreted(writer, asked).remarks
-    assert remark.cause == "release" and do in remark.do
+    assert remark.cause == ("operator" if asked == "1.1.0" else "release") and do in remark.do
 
 
 @pytest.mark.parametrize("op", SIGNATURES)

@@ -266,10 +266,11 @@ class Interpretation(FileExecution):
         for call, row, node in zip(self.loaded.calls, self.rows(target), self.loaded.graph.nodes, strict=True):
             if row.cause:
                 do = export_for(target, self._runtime.since) if row.cause in PLANS else ""
-                do = self._release_to_use if row.cause in (MISSING, RELEASE) else do
+                misfits = row.cause in (MISSING, RELEASE) and row.verdict is Outcome.REFUSED
+                do = self._release_to_use if misfits else do
                 if row.reason and row.reason in self._misread:
                     do = MOVED
-                elif row.cause in USUAL_CAUSES.values():
+                elif not do and row.cause in USUAL_CAUSES.values():
                     do = advice(call, row.verdict, self.methods[call.method].values, operators)
                 groups.setdefault((row.cause, row.verdict, row.reason, row.level, do), []).append(node)
         for (cause, verdict, reason, level, do), nodes in groups.items():
@@ -482,7 +483,7 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
     if call.step.kind == "DelegateCall":
         reason = f"the delegate {call.op} computes it, which is not looked at"
         return ProgramRow(*front, (), (), Outcome.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE)
-    if lacks_kernel(call.op, day):
+    if not call.op.startswith(BACKEND.rstrip(":")) and lacks_kernel(call.op, day):
         verdict = Outcome.NO_KERNEL
         reason = f"{call.op} has no kernel in its portable library; the application can register one"
     else:

@@ -1,7 +1,7 @@
-"""Operators of PyTorch that ExecuTorch's portable library has kernels of.
+"""Operators that ExecuTorch has kernels of beside those of its Cortex-M backend.
 
-Source: kernels/portable/functions.yaml and kernels/prim_ops/register_prim_ops.cpp of 1.0.1, 1.1.0, 1.2.0, 1.3.0, 1.4.0,
-1.4.1 and cff6f4dd.
+Source: kernels/portable/functions.yaml, kernels/quantized/quantized.yaml and kernels/prim_ops/register_prim_ops.cpp of
+1.0.1, 1.1.0, 1.2.0, 1.3.0, 1.4.0, 1.4.1 and cff6f4dd.
 """
 
 from __future__ import annotations
@@ -31,14 +31,33 @@ _NAMES = """
 """
 _PRIMITIVE = ("sym_size", "sym_numel", "_local_scalar_dense")
 """Those that the runtime has without the library."""
+_OTHERS = """
+    dim_order_ops::_clone_dim_order dim_order_ops::_empty_dim_order dim_order_ops::_to_dim_order_copy
+    executorch_prim::add executorch_prim::ceil executorch_prim::eq executorch_prim::et_copy_index
+    executorch_prim::et_view executorch_prim::floordiv executorch_prim::ge executorch_prim::gt executorch_prim::le
+    executorch_prim::lt executorch_prim::mod executorch_prim::mul executorch_prim::neg executorch_prim::round
+    executorch_prim::sub executorch_prim::sym_float executorch_prim::sym_max executorch_prim::sym_min
+    executorch_prim::truediv executorch_prim::trunc
+    quantized_decomposed::add quantized_decomposed::choose_qparams
+    quantized_decomposed::choose_qparams_per_token_asymmetric quantized_decomposed::dequantize_per_channel
+    quantized_decomposed::dequantize_per_tensor quantized_decomposed::dequantize_per_token
+    quantized_decomposed::embedding_2bit quantized_decomposed::embedding_4bit quantized_decomposed::embedding_byte
+    quantized_decomposed::mixed_linear quantized_decomposed::mixed_mm quantized_decomposed::quantize_per_channel
+    quantized_decomposed::quantize_per_tensor quantized_decomposed::quantize_per_token
+"""
+"""Operators of ExecuTorch itself."""
+_OTHERS_SINCE_1_4 = """
+    et_copy::_d2h_copy et_copy::_h2d_copy executorch_prim::sym_int executorch_prim::sym_ite executorch_prim::sym_not
+"""
 PORTABLE: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys((*_NAMES.split(), *_PRIMITIVE), "1.0.1")
-    | {"_adaptive_avg_pool2d": "1.3.0", "_conj_physical": "1.2.0", "grid_sampler_2d": "1.1.0", "var_mean": "1.3.0"}
+    dict.fromkeys((*(ATEN + name for name in (*_NAMES.split(), *_PRIMITIVE)), *_OTHERS.split()), "1.0.1")
+    | {f"{ATEN}_adaptive_avg_pool2d": "1.3.0", f"{ATEN}_conj_physical": "1.2.0", f"{ATEN}grid_sampler_2d": "1.1.0"}
+    | {f"{ATEN}var_mean": "1.3.0", **dict.fromkeys(_OTHERS_SINCE_1_4.split(), "1.4.0")}
 )
 """First release that has each, 1.0.1 for older ones."""
 
 
 def lacks_kernel(op: str, day: str) -> bool:
-    """Tell whether an operator is one of PyTorch that the portable library of the release of a day has no kernel of."""
-    since = PORTABLE.get(op.removeprefix(ATEN))
-    return op.startswith(ATEN) and (since is None or day < RELEASES[since])
+    """Tell whether the release of a day has no kernel of an operator beside those of its Cortex-M backend."""
+    since = PORTABLE.get(op)
+    return since is None or day < RELEASES[since]
