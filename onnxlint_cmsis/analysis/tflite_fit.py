@@ -131,11 +131,11 @@ def flash_need(model: TfliteModel, target: Target, room: MemoryRoom, places: lis
         layers.append((f"{operator.title} '{operator_label(number, index, operator.title)}'", size, position))
     layers.sort(key=lambda layer: -layer[1])
     total = len(model.data)
-    parts = sorted(((f"constants of {name}", size) for name, size in kinds.items() if size), key=lambda part: -part[1])
     rest = ("structure, quantization and metadata", total - sum(kinds.values()))
+    parts = sorted([*((f"constants of {name}", n) for name, n in kinds.items() if n), rest], key=lambda part: -part[1])
     largest = tuple((label, size) for label, size, _ in layers if size)[:NAMED]
     where = places[layers[0][2]] if layers else Location(model.path)
-    return FlashNeed(target.label, room, total, (*parts, rest), largest, where, FLASH_BESIDE)
+    return FlashNeed(target.label, room, total, tuple(parts), largest, where, FLASH_BESIDE)
 
 
 def tflite_fit(

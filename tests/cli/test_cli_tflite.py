@@ -311,6 +311,8 @@ def test_a_file_that_does_not_fit(run, tmp_path):
     written = json.loads(memory)["targets"][0]["arena_to_write"]
     assert findings[0]["properties"]["needed"] == written
     assert findings[1]["properties"]["needed"] == (tmp_path / "a.tflite").stat().st_size
+    assert "bytes of flash (structure, quantization and metadata 1,136, constants of" in findings[1]["message"]
+    assert "The largest constants are those of" in findings[1]["message"]
 
 
 @pytest.mark.parametrize("command", ["memory", "layers"])

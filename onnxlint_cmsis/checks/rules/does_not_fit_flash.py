@@ -47,7 +47,7 @@ def run(need: FlashNeed) -> Iterator[Statement]:
     sentences = [
         f"The model needs {need.bytes:,} bytes of flash ({listed(parts)}) and {there}: "
         f"{need.bytes - need.room.flash:,} too few.",
-        f"Most are in {listed(need.largest, NAMED)}." if need.largest else "",
+        f"The largest constants are those of {listed(need.largest, NAMED)}." if need.largest else "",
         exact_text(need.exact, need.room.flash),
         need.beside,
     ]
