@@ -9,8 +9,8 @@ from typing import Any
 
 from onnxlint_cmsis.analysis.certificate.facts import Certificate
 from onnxlint_cmsis.analysis.certificate.stating import certificate, untrue
-from onnxlint_cmsis.analysis.certificate.unequal import reason
-from onnxlint_cmsis.analysis.certificate.verifying import faults_elsewhere, same_bytes, verify
+from onnxlint_cmsis.analysis.certificate.unequal import reasons
+from onnxlint_cmsis.analysis.certificate.verifying import approximated, faults_elsewhere, same_bytes, verify
 from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns
@@ -44,12 +44,15 @@ DEVICE, ANY, NO_DEVICE = "TensorFlow Lite Micro and CMSIS-NN", "any", "any but T
 SPECIFIED = "TensorFlow Lite's specification"
 """Runtimes in which outputs are equal; the specification is what no runtime follows that is known."""
 WHERE = {
-    DEVICE: f" in the integers of {DEVICE}",
+    DEVICE: f" in {{}}{DEVICE}",
     NO_DEVICE: " in any runtime but TensorFlow Lite Micro",
     SPECIFIED: " as TensorFlow Lite specifies it",
 }
 """The same behind a claim."""
 STEP_OFF = "ONNX Runtime and LiteRT's optimized kernels round differently, and may be a step off"
+LAST_BITS = (
+    "runtimes may approximate {} by vectors, as ONNX Runtime does: there the last bits hang on an element's place"
+)
 VERSION = 1
 """Of files of certificates; grows when a fact is renamed, removed or changes its meaning."""
 
@@ -80,18 +83,20 @@ def run(argv: list[str]) -> int:
     wrong = next(filter(None, map(_wrong, sides)), "")
     outputs = [
         {
-            "name": name, "equal": not fault, "reason": reason(known, name, fault) if fault else "",
+            "name": name, "equal": not fault, "reason": fault or "",
             "runtimes": "" if fault else {
                 (False, False): ANY, (True, False): DEVICE, (False, True): NO_DEVICE, (True, True): SPECIFIED,
             }[bool(elsewhere or misread), bool(wrong)],
         }
-        for name, fault, elsewhere in zip(new.graph.outputs, known.faults, plain, strict=False)
+        for name, fault, elsewhere in zip(new.graph.outputs, reasons(known), plain, strict=False)
     ]  # fmt: skip
     fault = "" if stated is None or own is None else _fault(stated, own)
     rounded = any(elsewhere and not fault for fault, elsewhere in zip(known.faults, plain, strict=False))
-    notes = [note for note in (STEP_OFF * rounded, misread, wrong) if note and not all(known.faults)]
+    elsewhere = STEP_OFF if known.rounds else LAST_BITS.format(approximated(known))
+    notes = [note for note in (elsewhere * rounded, misread, wrong) if note and not all(known.faults)]
     report = {"equal": known.equal, "outputs": outputs, "notes": notes, "certificate": plain_data(own), "fault": fault}
-    sys.stdout.write(json_text(report) if args.form == "json" else _text(report, given=stated is not None))
+    told = json_text(report) if args.form == "json" else _text(report, given=stated is not None, rounds=known.rounds)
+    sys.stdout.write(told)
     return 0 if known.equal and not fault else 1
 
 
@@ -155,11 +160,11 @@ def _fault(stated: list[dict[str, Any]], own: Certificate) -> str:
     return f"none of the {len(stated)} certificates is of these two files, by their SHA-256"
 
 
-def _text(report: dict[str, Any], *, given: bool) -> str:
+def _text(report: dict[str, Any], *, given: bool, rounds: bool) -> str:
     lines = []
     for output in report["outputs"]:
         told = "equal for every input" if output["equal"] else f"not known to be equal: {output['reason']}"
-        where = WHERE.get(output["runtimes"], "")
+        where = WHERE.get(output["runtimes"], "").format("the integers of " if rounds else "")
         lines.append(f"output '{output['name']}': {told}{where}")
     lines += report["notes"]
     tensors = report["certificate"]["tensors"] if report["certificate"] else []

@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from onnxlint_cmsis.analysis.certificate.values import Lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from onnxlint_cmsis.analysis.certificate.comparison import Verification
-    from onnxlint_cmsis.analysis.certificate.reading import Model
     from onnxlint_cmsis.analysis.certificate.table import Key, Numbers
     from onnxlint_cmsis.model.graph import Node
 
 
-def reason(known: Verification, output: str, fault: str) -> str:
-    """The layer that makes an output of the new file another one, as a clause; `fault` where no layer is to blame."""
+def reasons(known: Verification) -> tuple[str | None, ...]:
+    """For each output the layer that makes it another one, as a clause; its fault where no layer is to blame.
+
+    None for an output that is equal.
+    """
+    told, blamed = dict[int, str](), _blamed(known) if any(known.faults) else {}
+    clauses: list[str | None] = [*known.faults]
+    for place, (name, fault) in enumerate(zip(known.new.graph.outputs, known.faults, strict=False)):
+        if fault and (first := blamed.get(name)):
+            *_, node, made, lane = first
+            if node.index not in told:
+                told[node.index] = f"layer '{node.label}' ({node.op_type}) {_wrong(known, node, made, lane)}"
+            clauses[place] = told[node.index]
+    return tuple(clauses)
+
+
+def _blamed(known: Verification) -> dict[str, tuple[bool, int, Node, str, int]]:
+    """The first layer behind each tensor that makes a lane which the old file does not, and such a tensor and lane.
+
+    A layer that only moves elements comes last where lines are told apart: a band keeps lines that the old file has
+    whole.
+    """
     old, new = known.old, known.new
-    have = {int(lane) for value in old.values.values() if isinstance(value, Lanes) for lane in value.ids.flat}
-    nodes = [*_behind(new, output)]
-    for node in sorted(nodes, key=new.keeps) if new.apart else nodes:  # a band keeps lines that the old file has whole
+    have = np.zeros(new.table.count, bool)
+    for value in old.values.values():
+        if isinstance(value, Lanes):
+            have[value.ids] = True
+    blamed: dict[str, tuple[bool, int, Node, str, int]] = {}
+    for place, node in enumerate(new.graph.nodes):
+        firsts = [blamed[name] for name in node.inputs if name in blamed]
         for name in node.outputs:
             value = new.values.get(name)
-            if not isinstance(value, Lanes):
-                continue
-            other = [int(lane) for lane in value.ids.flat if int(lane) not in have]
-            if other and node.index in new.opaque:
-                return f"layer '{node.label}' ({node.op_type}) is not covered: {new.opaque[node.index]}"
-            if other:
-                return f"layer '{node.label}' ({node.op_type}) {_difference(known, name, other[0])}"
-    return fault
+            if isinstance(value, Lanes) and (other := value.ids[~have[value.ids]]).size:
+                firsts.append((bool(new.apart) and new.keeps(node), place, node, name, int(other[0])))
+                break
+        if firsts:
+            blamed.update(dict.fromkeys(filter(None, node.outputs), min(firsts, key=itemgetter(0, 1))))
+    return blamed
 
 
-def _behind(model: Model, output: str) -> Iterator[Node]:
-    """Nodes that an output is computed by, in their order."""
-    graph, waiting, needed = model.graph, [output], set[int]()
-    while waiting:
-        node = graph.producers.get(waiting.pop())
-        if node is not None and node.index not in needed:
-            needed.add(node.index)
-            waiting += node.inputs
-    return (node for node in graph.nodes if node.index in needed)
+def _wrong(known: Verification, node: Node, name: str, lane: int) -> str:
+    covered = node.index not in known.new.opaque
+    return _difference(known, name, lane) if covered else f"is not covered: {known.new.opaque[node.index]}"
 
 
 WORDS = {

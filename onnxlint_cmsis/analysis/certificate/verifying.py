@@ -10,7 +10,7 @@ from onnxlint_cmsis.analysis.certificate.read_once import ReadOnce
 from onnxlint_cmsis.analysis.certificate.reading import Model
 from onnxlint_cmsis.analysis.certificate.stating import certificate
 from onnxlint_cmsis.analysis.certificate.table import MOST_NUMBERS, Numbers
-from onnxlint_cmsis.analysis.certificate.unequal import reason
+from onnxlint_cmsis.analysis.certificate.unequal import reasons
 from onnxlint_cmsis.analysis.certificate.values import DAMAGED
 from onnxlint_cmsis.formats.format import LoadedFile
 from onnxlint_cmsis.formats.names import canonical
@@ -47,7 +47,7 @@ def verify(old: LoadedFile, new: LoadedFile, most: int = MOST_NUMBERS) -> Verifi
 
 def faults_elsewhere(known: Verification) -> tuple[str | None, ...]:
     """Why outputs are not known to be equal in every runtime, in order; None where they are."""
-    if all(known.faults) or not (known.rounds or any(map(_approximates, (known.old, known.new)))):
+    if all(known.faults) or not (known.rounds or approximated(known)):
         return known.faults
     return compare_lanes(known.old.loaded, known.new.loaded, known.new.table.most, plain=True).faults
 
@@ -56,10 +56,11 @@ EXACT = frozenset({"Abs", "Ceil", "Floor", "LeakyRelu", "Neg", "Round", "Sqrt", 
 """Curves of which each float has one result in IEEE 754."""
 
 
-def _approximates(model: Model) -> bool:
-    """Tell whether a curve was read that runtimes approximate: by vectors, and otherwise behind the last whole one."""
-    read = (node for node in model.graph.nodes if model.values and node.index not in model.opaque)
-    return any((name := canonical(node)) in CURVES and name not in EXACT for node in read)
+def approximated(known: Verification) -> str:
+    """The first curve that runtimes approximate: otherwise behind the last whole vector; empty for none."""
+    models = (model for model in (known.new, known.old) if model.values)
+    read = (node for model in models for node in model.graph.nodes if node.index not in model.opaque)
+    return next((node.label for node in read if (name := canonical(node)) in CURVES and name not in EXACT), "")
 
 
 def same_bytes(old: LoadedFile, new: LoadedFile) -> bool:
@@ -87,5 +88,4 @@ def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str | None:
         known = verify(old.as_stored, new.as_stored, ENOUGH)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
-    told = zip(known.new.graph.outputs or ("",), known.faults, strict=False)
-    return next((reason(known, name, fault) for name, fault in told if fault), None)
+    return next(filter(None, reasons(known)), None)
