@@ -60,8 +60,10 @@ def misread(node: Node, graph: Graph, roles: Roles, read: Reader, computed: Size
     `read` gives the array of a constant, `computed` the sizes of tensors that operators make, as far as they are known.
     """
     sizes = [(graph.shape(name), computed.get(name)) for name in node.outputs]
-    if any(true not in (None, stated) for stated, true in sizes):
-        return f"sizes of its results are not those that it makes (stated, made): {sizes}"
+    for stated, true in sizes:
+        if true not in (None, stated):
+            said = "no shape" if stated is None else [*stated]
+            return f"the file says {said} of its result, and its operands make {list(true or ())}"
     told = _indices(node, graph) or _places(node, graph, read) or _data(node, graph, roles)
     return told or (roles.form is not None and _weights(node, graph, roles, roles.form)) or _activation(node, graph)
 

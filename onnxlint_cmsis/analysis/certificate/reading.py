@@ -52,6 +52,8 @@ GATED = ("LSTM", "SVDF", "BIDIRECTIONAL_SEQUENCE_LSTM")
 """Operators of TensorFlow Lite with scales between their gates, which the graph does not tell."""
 DOMAINS = ("", MICROSOFT, TFLITE)
 """Domains whose operators are described here, or by names and attributes alone."""
+ALONE = "files with such a layer are equal only byte for byte"
+"""What holds of layers that are not read."""
 
 
 class Read(dict[str, "Attribute"]):
@@ -113,6 +115,8 @@ class Model(Operands):
             return None
         for name in self.graph.variables.intersection(outputs):  # written before, or by an earlier run
             self.values.pop(name, None)
+        if node.bodies or (node.graph and not self.graph.has_functions):  # functions of ONNX were laid flat
+            return self._lost(node, f"it runs other graphs of the file, or stands in one, which are not read: {ALONE}")
         if wrong := self._result_fault(node):
             return self._lost(node, wrong)
         try:
@@ -156,7 +160,7 @@ class Model(Operands):
         if self.graph.variables & {*node.inputs, *node.outputs}:
             raise NotCoveredError("it keeps values from one run to the next")
         function = self._function(node)
-        if function is None or self._inside(node) or node.domain not in DOMAINS or "" in node.outputs:
+        if function is None or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
         if in_halves(node, self.graph):
             raise NotCoveredError("runtimes may hold its 16-bit floats as float32 between layers")
@@ -213,22 +217,18 @@ class Model(Operands):
             if scaled and not (name in self.graph.constants and position == bias):
                 raise NotCoveredError(f"'{name}' ({self.graph.elem_type(name)}) has a scale")
 
-    def _inside(self, node: Node) -> bool:
-        """Tell whether a node has subgraphs or stands in one; a local function of ONNX that was laid flat is none."""
-        return bool(node.bodies) or (bool(node.graph) and not self.graph.has_functions)
-
     def _said(self, node: Node) -> bytes:
         """All that a node and its operands say; NotCoveredError for what may not be a function of its operands."""
         record = operator_of(node)
         described = record.canonical or (not node.domain and schema("", node.op_type, node.opset))
-        if not described or self._inside(node) or node.domain not in DOMAINS:
-            raise NotCoveredError("the linter does not know what it computes")
+        if not described or node.domain not in DOMAINS:
+            raise NotCoveredError(f"the linter does not know what it computes: {ALONE}")
         holds_more = record.canonical in (*HOLDS_MORE, *(GATED if node.domain == TFLITE else ()))
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
         if record.elements in (Elements.RANDOM, Elements.BODIES) or holds_more or dropped:
-            raise NotCoveredError("what it computes does not stand in its operands")
+            raise NotCoveredError(f"what it computes does not stand in its operands: {ALONE}")
         if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
-            raise NotCoveredError("it keeps values from one run to the next")
+            raise NotCoveredError(f"it keeps values from one run to the next: {ALONE}")
         left = self._left(node)
         if unread := [item.what for item in left if item.content is None]:
             raise NotCoveredError(f"nobody can read its {', '.join(unread)}")

@@ -7,6 +7,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from onnxlint_cmsis.analysis.certificate.verifying import verify
+from onnxlint_cmsis.formats.format import ONNX
 from onnxlint_cmsis.formats.names import operator_named
 from onnxlint_cmsis.operators.answers import Elements
 from support import models
@@ -25,6 +27,33 @@ def test_what_stands_in_no_operand_is_not_covered() -> None:
     assert onnx_equal(model("", "Softmax"), model("", "Softmax"))
     assert not onnx_equal(model("some", "Thing"), model("some", "Thing"))
     assert not onnx_equal(model("", "RandomNormalLike"), model("", "RandomNormalLike"))
+
+
+BODIES = {
+    "If": "y = If(c) <then_branch = t () => (float[4] a) { a = Relu(x) }, else_branch = e () => (float[4] b) "
+    "{ b = Neg(x) }>",
+    "Loop": "y = Loop(n, c, x) <body = t (int64 i, bool d, float[4] v) => (bool e, float[4] a) "
+    "{ e = Identity(d) a = Relu(v) }>",
+    "Scan": "y, z = Scan(x, r) <num_scan_inputs = 1, body = t (float[4] v, float[4] w) => (float[4] a, float[4] b) "
+    "{ a = Add(v, w) b = Relu(a) }>",
+}
+"""Operators of ONNX with bodies."""
+
+
+@pytest.mark.parametrize("op_type", BODIES)
+def test_a_layer_with_a_body_is_equal_byte_for_byte_alone(op_type: str) -> None:
+    model = models.text(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[4] x, float[3, 4] r, int64 n, bool c) => (float[4] y) '
+        f"{{ {BODIES[op_type]} }}"
+    )
+    data = model.SerializeToString()
+    assert verify(ONNX.load("a.onnx", data), ONNX.load("b.onnx", data)).equal
+    model.doc_string = "other"
+    (fault,) = verify(ONNX.load("a.onnx", data), ONNX.load("b.onnx", model.SerializeToString())).faults
+    assert fault == (
+        f"{op_type}#0 ({op_type}): it runs other graphs of the file, or stands in one, which are not read: files with "
+        "such a layer are equal only byte for byte"
+    )
 
 
 NO_RECORD = {

@@ -88,7 +88,7 @@ def test_a_result_that_the_device_leaves_in_part_is_not_equal() -> None:
     buffers = [{}, {"data": [2, 0, 0, 0] * 2}, {"data": [0] * 16}]
     model = one_operator("SPACE_TO_BATCH_ND", [ends[0], *held, ends[1]], buffers=buffers)
     known = verify(*(TFLITE.load("m.tflite", write({**model, "description": text})) for text in "ab"))
-    assert "(stated, made): [((1, 2, 2, 1), (4, 2, 2, 1))]" in known.faults[0]
+    assert "the file says [1, 2, 2, 1] of its result, and its operands make [4, 2, 2, 1]" in known.faults[0]
 
 
 @pytest.mark.parametrize(("curve", "everywhere"), [("Log", False), ("Elu", False), ("Neg", True), ("Sqrt", True)])
