@@ -73,16 +73,16 @@ class SizeFindings(NamedTuple):
         return SizeFindings(tuple(map(unpromised, self.findings)), (), self.notes)
 
 
-def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str:
-    """Why sizes are not searched while linting, as a clause; empty where they are."""
+def too_large_for_sizes(model: ModelAnalysis, settings: Settings) -> str | None:
+    """Why sizes are not searched while linting, as a clause; None where they are."""
     layers, limit, most = len(model.lowered.layers), settings.size_checks_limit, settings.size_checks_layers
     if not layers:
-        return ""
+        return None
     if limit is not None and model.size > limit:
         return f"the file has {model.size:,} bytes, size-checks-limit is {limit:,}"
     if most is not None and layers > most:
         return f"the model has {layers:,} layers, size-checks-layers is {most:,}"
-    return ""
+    return None
 
 
 def size_findings(start: Snapshot) -> SizeFindings:

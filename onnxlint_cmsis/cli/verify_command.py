@@ -116,8 +116,8 @@ def _loaded(version: Version) -> tuple[LoadedFile, bytes]:
         raise UsageError(f"{version.name}: {error.strerror or error}") from None
 
 
-def _misread(graph: Graph) -> str:
-    """The first layer that LiteRT reads otherwise than the file says or makes anew in each run; empty for none."""
+def _misread(graph: Graph) -> str | None:
+    """The first layer that LiteRT reads otherwise than the file says or makes anew in each run; None for none."""
     for node in graph.nodes:
         if unsteady(graph, node):
             return f"LiteRT's reference kernels sum the int16 of {node.label} otherwise in each run"
@@ -125,15 +125,15 @@ def _misread(graph: Graph) -> str:
             kernels = "LiteRT reads" if LITERT in hosts else "LiteRT's reference kernels read"
             told = f"{kernels} the int32 bias of {node.label} as int64, past its end"
             return f"{told}: there its results differ, and may change from run to run"
-    return ""
+    return None
 
 
-def _wrong(loaded: LoadedFile) -> str:
-    """The first layer that TensorFlow Lite Micro computes wrongly, as a sentence; empty for none."""
+def _wrong(loaded: LoadedFile) -> str | None:
+    """The first layer that TensorFlow Lite Micro computes wrongly, as a sentence; None for none."""
     operators = wrong_operators(loaded.file, parse_target("cortex-m4")) if isinstance(loaded, LoadedTflite) else ()
     named = and_more([operator.label for operator in operators], 1)
     said = f"TensorFlow Lite Micro computes {named} wrongly, perhaps differently in each run"
-    return f"{said}: {operators[0].reason}" if operators else ""
+    return f"{said}: {operators[0].reason}" if operators else None
 
 
 def _stated(path: str) -> list[dict[str, Any]]:

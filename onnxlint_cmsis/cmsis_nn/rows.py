@@ -103,10 +103,10 @@ class Limit(NamedTuple):
     words: str
     """Message where it fails; `{input_dims.h}` stands for the size of the call."""
 
-    def failure(self, values: Values) -> str:
-        """The words with the call's sizes; empty where the limit holds or an unknown size leaves it open."""
+    def failure(self, values: Values) -> str | None:
+        """The words with the call's sizes; None where the limit holds or an unknown size leaves it open."""
         if self.when.evaluate(values) is not False:
-            return ""
+            return None
         text = self.words
         for name in self.when.names():
             text = text.replace(f"{{{name}}}", shown(values.get(name)))

@@ -45,13 +45,13 @@ def within_room(start: Snapshot, fix: Fix) -> Fixed:
     return fixed._replace(outgrown=grown, unroomed=left) if left else fixed
 
 
-def _outgrown(old: ModelAnalysis, fixed: Fixed, *, fitted: bool = False) -> str:
-    """How much a fixed model needs that grew over what is there, as a clause; empty where it did not.
+def _outgrown(old: ModelAnalysis, fixed: Fixed, *, fitted: bool = False) -> str | None:
+    """How much a fixed model needs that grew over what is there, as a clause; None where it did not.
 
     `fitted` asks about what had room before alone.
     """
     if fixed.end is None:
-        return ""
+        return None
     for had, has in zip(device_fits(old), device_fits(fixed.end.analysis), strict=True):
         pairs = (("RAM", had.ram, has.ram, has.flash.room.ram), ("flash", had.flash, has.flash, has.flash.room.flash))
         for memory, before, after, room in pairs:
@@ -59,7 +59,7 @@ def _outgrown(old: ModelAnalysis, fixed: Fixed, *, fitted: bool = False) -> str:
                 continue
             if after.bytes > before.bytes:
                 return f"{after.bytes:,} bytes of {memory} on {after.target}, where {room or 0:,} are there"
-    return ""
+    return None
 
 
 class _Growing(NamedTuple):

@@ -98,10 +98,10 @@ class Execution(ABC):
         del target
         return ()
 
-    def stop(self, target: Target) -> str:
-        """What stops the model in every build, as words; empty where a build runs it."""
+    def stop(self, target: Target) -> str | None:
+        """What stops the model in every build, as words; None where a build runs it."""
         del target
-        return ""
+        return None
 
     def has_cost(self, node: Node, target: Target) -> bool:
         """Tell whether there can be a cost of a node."""

@@ -60,7 +60,7 @@ class Held(NamedTuple):
     def places(self) -> tuple[str, str]:
         """Source files that the wheel names and that the reason names; empty where one names none."""
         files = re.findall(r"/([a-z0-9_]+)\.cc:\d+ ", self.printed)
-        named = re.search(r"kernels/([a-z0-9_]+)\.cc:\d+\)", self.report.stop)
+        named = re.search(r"kernels/([a-z0-9_]+)\.cc:\d+\)", self.report.stop or "")
         dropped = any(operator.own for operator in self.report.operators)
         return (files[-1], named[1]) if files and named and not dropped else ("", "")
 

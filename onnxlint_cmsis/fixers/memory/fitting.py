@@ -105,11 +105,11 @@ class Search:
             fit = better
         return fit
 
-    def limit(self, fit: Fit) -> str:
-        """Why the layer with the highest step stays as it is, as a clause; empty where no layer has it."""
+    def limit(self, fit: Fit) -> str | None:
+        """Why the layer with the highest step stays as it is, as a clause; None where no layer has it."""
         number = next((origin for arena in fit.arenas for origin in _highest(fit.draft, arena)), None)
         if number is None:
-            return ""
+            return None
         operator = self._model.subgraphs[0].operators[number]
         name = f"{operator.op}#{number} at the peak"
         if any(number in segment.operators for segment in self._segments):

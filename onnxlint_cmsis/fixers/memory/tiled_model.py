@@ -33,8 +33,8 @@ class LeastArena(NamedTuple):
     """Whether a memory plan goes with them."""
     written: bool
     """Whether a fix writes it; not where it fits some targets and not all."""
-    limit: str
-    """Why no less was found, as a clause; empty where no layer is at the peak."""
+    limit: str | None
+    """Why no less was found, as a clause; None where no layer is at the peak."""
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def fitted_model(state: Snapshot) -> TiledModel:
 
 
 def _over_notes(least: LeastArena) -> tuple[str, ...]:
-    return (f"it does not fit: {least.text}, the least that was found{least.limit and f'; {least.limit}'}",)
+    return (f"it does not fit: {least.text}, the least that was found{f'; {least.limit}' if least.limit else ''}",)
 
 
 def more_methods(old: ModelAnalysis, new: ModelAnalysis) -> list[str]:
@@ -112,20 +112,20 @@ def more_methods(old: ModelAnalysis, new: ModelAnalysis) -> list[str]:
     return [f"{method}()" for method in has if method not in had]
 
 
-def _trouble(old: Snapshot, new: Snapshot) -> tuple[str, Proof | None]:
-    """Why the new model may not take the place of the old one, as a clause; how they were compared."""
+def _trouble(old: Snapshot, new: Snapshot) -> tuple[str | None, Proof | None]:
+    """Why the new model may not take the place of the old one, as a clause, or None; how they were compared."""
     if met := newly_met(old.analysis, new.analysis):
         return met, None
     if certificate_of(old.analysis, new.analysis, ROW_NUMBERS) is None:
         return NOT_KNOWN_EQUAL, None
     if not old.request.compared:
-        return "", None
+        return None, None
     proof, _ = prover_of(old).prove(new.data, inputs=BESIDE)
     if not proof.equal and proof.ran:
         return f"it is not proven that the outputs would stay: {proof.reason}", None
     if not proof.equal:
-        return "", None
-    return "", proof
+        return None, None
+    return None, proof
 
 
 def _check_drafted(fit: Fit, new: Snapshot) -> None:

@@ -24,9 +24,9 @@ def stated_size(dim: TensorShapeProto.Dimension) -> Size:
     return believed(dim.dim_value) if dim.HasField("dim_value") else None
 
 
-def too_many_axes(name: str, axes: int) -> str:
-    """What is said of a tensor with more axes than are followed; empty for another."""
-    return f"`{name}` has {axes} axes; tensors of up to {MAX_AXES} are followed" if axes > MAX_AXES else ""
+def too_many_axes(name: str, axes: int) -> str | None:
+    """What is said of a tensor with more axes than are followed; None for another."""
+    return f"`{name}` has {axes} axes; tensors of up to {MAX_AXES} are followed" if axes > MAX_AXES else None
 
 
 def real_inputs(graph: GraphProto) -> list[ValueInfoProto]:

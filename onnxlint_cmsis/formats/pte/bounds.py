@@ -16,14 +16,14 @@ from onnxlint_cmsis.model.model_error import ModelError
 FIX_THE_SIZES = "Export it without dynamic_shapes, or give the largest sizes with --input-shape."
 
 
-def sizes_left_open(method: Method, calls: Sequence[tuple[str, str, PteTensor | None]]) -> str:
-    """What is said of a method whose sizes are decided when it runs; empty for another.
+def sizes_left_open(method: Method, calls: Sequence[tuple[str, str, PteTensor | None]]) -> str | None:
+    """What is said of a method whose sizes are decided when it runs; None for another.
 
     `calls` are label, operator and result of each kernel's.
     """
     moving = [value for value in method.values if isinstance(value, PteTensor) and value.dynamic]
     if not moving:
-        return ""
+        return None
     tensors = "1 tensor" if len(moving) == 1 else f"{len(moving)} tensors"
     text = f"method '{method.name}' decides the sizes of {tensors} when it runs; the largest ones are judged"
     kept = next((label for label, op, result in calls if result and result.dynamic and _keeps_sizes(op)), "")

@@ -209,12 +209,12 @@ class _Builder:
         if outside:
             text = f"{outside} constants of method '{method.name}' lie in another file, which is not read"
             self.problems.append(Problem("undecided", text))
-        text = sizes_left_open(method, [(call.label, call.op, call.written) for call in calls])
+        open_sizes = sizes_left_open(method, [(call.label, call.op, call.written) for call in calls])
         keys = {value: self.keys[state.number, value] for value in state.inputs if (state.number, value) in self.keys}
         inputs = {key: method.values[value] for value, key in keys.items()}
         moving = [key for key, tensor in inputs.items() if isinstance(tensor, PteTensor) and tensor.dynamic]
-        if text and not (moving and all(key in self.given for key in moving)):
-            self.problems.append(Problem("undecided", text, do=FIX_THE_SIZES))
+        if open_sizes and not (moving and all(key in self.given for key in moving)):
+            self.problems.append(Problem("undecided", open_sizes, do=FIX_THE_SIZES))
         jumps = sum(step.kind == "JumpFalseCall" for step in method.steps)
         if jumps:
             text = f"method '{method.name}' has {jumps} jumps; its calls are judged in the order of the file"

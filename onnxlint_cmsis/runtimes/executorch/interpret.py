@@ -340,9 +340,9 @@ class Interpretation(FileExecution):
         )
         return not repeated and not self.stop(target)
 
-    def stop(self, target: Target) -> str:
-        """What stops the program on a target, as words; empty where it runs."""
-        return next((f"{row.label}: {row.reason}" for row in self.rows(target) if row.stage), "")
+    def stop(self, target: Target) -> str | None:
+        """What stops the program on a target, as words; None where it runs."""
+        return next((f"{row.label}: {row.reason}" for row in self.rows(target) if row.stage), None)
 
     def reference_range(self, record: LoweredLayer, target: Target) -> tuple[int, int] | None:
         """Least and most instructions of ExecuTorch's own code; None for what was not measured."""

@@ -112,7 +112,7 @@ def not_read(op: str, revision: TflmRevision) -> Iterable[KernelLimit]:
     return unread(op)
 
 
-def _outcome(operators: tuple[TflmOperator, ...], refused: str) -> tuple[str, str]:
+def _outcome(operators: tuple[TflmOperator, ...], refused: str | None) -> tuple[str, str]:
     """Status and message of the model: the first operator that stops decides, behind what was printed before.
 
     Memory is planned between Prepare and Invoke, where the file's plan may be `refused`.

@@ -47,7 +47,7 @@ class Interpretation(FileExecution):
         self._runtime = runtime
         self._build = build
         self._reports: dict[tuple[Target, bool], TflmReport] = {}
-        self._stops: dict[Target, str] = {}
+        self._stops: dict[Target, str | None] = {}
         self._known = nothing_known(self.file)
 
     def report(self, target: Target, *, checks: bool = True) -> TflmReport:
@@ -57,8 +57,8 @@ class Interpretation(FileExecution):
             self._reports[target, checks] = interpret(self.file, build, laid_out=checks, known=self._known)
         return self._reports[target, checks]
 
-    def stop(self, target: Target) -> str:
-        """What stops the model in every build for a target, as words; empty where a build runs it."""
+    def stop(self, target: Target) -> str | None:
+        """What stops the model in every build for a target, as words; None where a build runs it."""
         if target not in self._stops:
             self._stops[target] = self.report(target, checks=False).stop
         return self._stops[target]

@@ -35,15 +35,15 @@ class PlanFault(NamedTuple):
     """A milder level than the rule's."""
 
 
-def refusal(model: TfliteModel) -> str:
-    """What AllocateTensors prints where it refuses a plan; empty where it takes it.
+def refusal(model: TfliteModel) -> str | None:
+    """What AllocateTensors prints where it refuses a plan; None where it takes it.
 
     It compares the number of offsets with that of all tensors, and nothing else
     (lite/micro/micro_allocation_info.cc, GetOfflinePlannedOffsets).
     """
     stated, tensors = stated_plan(model), _tensors(model)
     if stated is None or stated.number in (-1, len(tensors)):
-        return ""
+        return None
     return f"Nbr of offline buffer offsets ({stated.number}) in metadata not equal nbr tensors ({len(tensors)})"
 
 

@@ -80,14 +80,14 @@ class TflmReport(NamedTuple):
     """Memory of a model whose tensors are allocated; None where it is not known."""
     no_arena: str
     """Why it is not known."""
-    refused: str = ""
-    """What AllocateTensors prints where it refuses the file's memory plan; empty where it does not."""
+    refused: str | None = None
+    """What AllocateTensors prints where it refuses the file's memory plan; None where it does not."""
 
     @property
-    def stop(self) -> str:
-        """The operator that stops the model, and why; empty where it runs, or where that cannot be told."""
+    def stop(self) -> str | None:
+        """The operator that stops the model, and why; None where it runs, or where that cannot be told."""
         if self.status in ("ok", "undecided"):
-            return ""
+            return None
         before = [row for stage in STAGES for row in self.operators if row.stage == stage]
         rows = [row for row in before if not self.refused or row.stage != Stage.INVOKE.value]
         return next((f"{row.op}#{row.index}: {row.reason.rstrip('.')}" for row in rows), self.refused)
