@@ -39,9 +39,9 @@ def _blamed(known: Verification) -> dict[str, tuple[bool, int, Node, str, int]]:
     """
     old, new = known.old, known.new
     have = np.zeros(new.table.count, bool)
-    for value in old.values.values():
-        if isinstance(value, Lanes):
-            have[value.ids] = True
+    for kept in old.values.values():
+        if isinstance(kept, Lanes):
+            have[kept.ids] = True
     blamed: dict[str, tuple[bool, int, Node, str, int]] = {}
     for place, node in enumerate(new.graph.nodes):
         firsts = [blamed[name] for name in node.inputs if name in blamed]
