@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer
 
 
-Place = tuple[str, int, int]
+TensorIndex = tuple[str, int, int]
 """Tensor, axis, index."""
 
 
@@ -321,7 +321,7 @@ class ModelAnalysis:
         limit = self.settings.largest_read
         return self.read(key) if limit is None or self.size <= limit else None
 
-    def lanes(self, disproved: Collection[Place] = ()) -> Lanes:
+    def lanes(self, disproved: Collection[TensorIndex] = ()) -> Lanes:
         """Lanes of every class: constant, unread or live. Reads weights.
 
         `disproved` are places that were seen to hold other values than the analysis says; they count as live.
@@ -332,7 +332,7 @@ class ModelAnalysis:
     def _lanes(self) -> Lanes:
         return self._lanes_without(())
 
-    def _lanes_without(self, disproved: Collection[Place]) -> Lanes:
+    def _lanes_without(self, disproved: Collection[TensorIndex]) -> Lanes:
         from onnxlint_cmsis.analysis.lanes import analyse_lanes
 
         return analyse_lanes(self.graph, self.dimensions, self.read, disproved=disproved)

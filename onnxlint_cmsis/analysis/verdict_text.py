@@ -86,9 +86,9 @@ class VerdictLine(NamedTuple):
     def cost(self) -> str:
         """Milliseconds where a clock is given, else predicted instructions; those of several targets in their order."""
         if any(verdict.time for verdict in self.verdicts):
-            return _each([verdict.time or "unknown" for verdict in self.verdicts])
+            return _once_if_alike([verdict.time or "unknown" for verdict in self.verdicts])
         least = "at least " if any(verdict.unknown_cost and verdict.instructions for verdict in self.verdicts) else ""
-        return least + _each([_range(verdict) for verdict in self.verdicts])
+        return least + _once_if_alike([_range(verdict) for verdict in self.verdicts])
 
     @property
     def brief_cost(self) -> str:
@@ -98,19 +98,19 @@ class VerdictLine(NamedTuple):
         more = [">" if verdict.unknown_cost and verdict.instructions else "" for verdict in self.verdicts]
         costs = [_range(verdict) for verdict in self.verdicts]
         costs = [f"<{cost.partition(' to ')[2]}" if " to " in cost else cost for cost in costs]
-        return _each([f"{least}{cost}" for least, cost in zip(more, costs, strict=True)])
+        return _once_if_alike([f"{least}{cost}" for least, cost in zip(more, costs, strict=True)])
 
     @property
     def arena(self) -> str:
         """Bytes to declare for the arena."""
         least = "" if self.verdicts[0].arena_exact else "at least "
         known = [verdict.arena_to_write for verdict in self.verdicts]
-        return f"{least if None not in known else ''}{_each([_number(size) for size in known])}"
+        return f"{least if None not in known else ''}{_once_if_alike([_number(size) for size in known])}"
 
     @property
     def flash(self) -> str:
         """Bytes in flash beside code."""
-        return _each([_number(verdict.flash) for verdict in self.verdicts])
+        return _once_if_alike([_number(verdict.flash) for verdict in self.verdicts])
 
     def _memory(self) -> Iterator[str]:
         """`arena 5,344 bytes`, `flash 23,912 bytes + code`; against a device `RAM 5,344 of 65,536` and so on."""
@@ -170,7 +170,7 @@ def cpu_of(label: str) -> str:
     return label.partition(", ")[0]
 
 
-def _each(texts: Sequence[str]) -> str:
+def _once_if_alike(texts: Sequence[str]) -> str:
     """The texts of several targets in their order, once where they are alike."""
     return texts[0] if len({*texts}) == 1 else " / ".join(texts)
 
@@ -182,8 +182,8 @@ def _number(number: int | None) -> str:
 def _of(pairs: Sequence[tuple[int | None, int | None]]) -> str:
     """`5,344 / 5,472 of 65,536`: what is needed of what is there."""
     if len({room for _, room in pairs}) == 1:
-        return f"{_each([_number(number) for number, _ in pairs])} of {_number(pairs[0][1])}"
-    return _each([f"{_number(number)} of {_number(room)}" for number, room in pairs])
+        return f"{_once_if_alike([_number(number) for number, _ in pairs])} of {_number(pairs[0][1])}"
+    return _once_if_alike([f"{_number(number)} of {_number(room)}" for number, room in pairs])
 
 
 def _range(verdict: TargetVerdict) -> str:

@@ -56,7 +56,7 @@ def standard_input(name: str = STDIN_NAME) -> Piped:
     return Piped(f"{name}{form.suffix}" if form else name, data)
 
 
-class Found(NamedTuple):
+class ModelFiles(NamedTuple):
     """The models of a run."""
 
     files: tuple[str, ...]
@@ -73,7 +73,7 @@ def discover(
     *,
     force_exclude: bool = False,
     ignored: Callable[[str, list[str]], frozenset[str]] = lambda _folder, _files: frozenset(),
-) -> Found:
+) -> ModelFiles:
     """Find the models to lint.
 
     `ignored` tells which files of a folder are not to be found by a search, as version control wants it.
@@ -101,7 +101,7 @@ def discover(
         elif path == STDIN or not (force_exclude and excluded(path)):
             name = path if path == STDIN else os.path.normpath(path)
             files.update(dict.fromkeys([*models_of(name), *([name] if is_image(name) else [])]))
-    return Found(tuple(files), tuple(empty), tuple(unreadable))
+    return ModelFiles(tuple(files), tuple(empty), tuple(unreadable))
 
 
 def models_of(path: str) -> list[str]:

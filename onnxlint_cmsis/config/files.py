@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.cmsis_nn.apis import FLOAT, INTEGER, LEGACY, api_named
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.config.converted import Place
+from onnxlint_cmsis.config.converted import ValueSource
 from onnxlint_cmsis.config.file_reading import (
     CONFIG,
     KEY_BY_NAME,
@@ -202,7 +202,7 @@ def _overlaid(old: Any, new: Any) -> Any:
 def _checked(key: Key, given: object, origin: str, root: str) -> object:
     """One value as Settings holds it; ConfigError names the place and the fault."""
     try:
-        return setting_of(key, given, Place(origin, root))
+        return setting_of(key, given, ValueSource(origin, root))
     except ValueError as error:
         raise ConfigError(f"{_key_at(origin, key)}: {error}") from None
 

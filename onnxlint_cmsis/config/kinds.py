@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     """JSON Schema of the value; `choice` and `level` add the allowed values."""
     written: Written = Written.WORD
     """How its option is written."""
-    make: Callable[[Any, converted.Place], object] = converted.as_it_is
+    make: Callable[[Any, converted.ValueSource], object] = converted.as_it_is
     """The checked value as Settings has it."""
 
 
@@ -82,7 +82,7 @@ SETTING_KINDS: dict[str, Kind] = {
 """Every kind by name."""
 
 
-def setting_of(key: Key, value: object, source: converted.Place) -> object:
+def setting_of(key: Key, value: object, source: converted.ValueSource) -> object:
     """Value of a key as Settings holds it; ValueError names the found and the allowed values."""
     kind = SETTING_KINDS[key.kind]
     try:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, TensorIndex
 from onnxlint_cmsis.cmsis_nn.library import predicted
 from onnxlint_cmsis.fixers.planning.consent import PlanLimits, agreed_plan
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, kept_lanes
@@ -53,7 +53,7 @@ class Snapshot:
         """The model before and the plan that changed it; None for the file itself."""
         self.held = False
         """Whether the constants that a plan relies on are held against a run first; a certificate needs none."""
-        self._plans: dict[frozenset[Place], ModelPlan] = {}
+        self._plans: dict[frozenset[TensorIndex], ModelPlan] = {}
 
     @property
     def data(self) -> bytes:
@@ -132,21 +132,21 @@ class Snapshot:
     @cached_property
     def plan(self) -> ModelPlan:
         """The plan of the model; classes without a finding that may be acted on stay."""
-        wrong: frozenset[Place] = frozenset()
+        wrong: frozenset[TensorIndex] = frozenset()
         plan = self._survey(wrong)
         while self.held and (more := self.disproved(plan) - wrong):
             wrong |= more
             plan = self._survey(wrong)
         return plan
 
-    def _survey(self, disproved: frozenset[Place]) -> ModelPlan:
+    def _survey(self, disproved: frozenset[TensorIndex]) -> ModelPlan:
         if disproved not in self._plans:
             limits = PlanLimits(self.refusals, self.request.fixable, self.request.accepted)
             plan = agreed_plan(self.analysis, self.prices, self._options(), limits, disproved)
             self._plans[disproved] = plan
         return self._plans[disproved]
 
-    def disproved(self, plan: ModelPlan) -> frozenset[Place]:
+    def disproved(self, plan: ModelPlan) -> frozenset[TensorIndex]:
         """Constants along the classes that a plan cuts that a run shows to be wrong."""
         if plan.lanes is None:
             return frozenset()

@@ -18,7 +18,7 @@ from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Lifetimes, TooManySteps
-from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
+from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, laid_out
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
@@ -36,7 +36,7 @@ SPANS = st.lists(st.tuples(st.integers(1, 300), st.integers(0, 9), st.integers(0
 @given(SPANS)
 def test_buffers_alive_together_never_overlap(spans):
     buffers = [PlannedBuffer(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(spans)]
-    placed = place(buffers)
+    placed = laid_out(buffers)
     assert [buffer._replace(offset=-1) for buffer in placed] == buffers
     for buffer in placed:
         assert buffer.offset % 16 == 0
@@ -46,12 +46,12 @@ def test_buffers_alive_together_never_overlap(spans):
 
 
 def test_of_equal_sizes_the_later_is_placed_first():
-    first, second = place([PlannedBuffer(0, 100, 0, 1), PlannedBuffer(1, 100, 1, 1)])
+    first, second = laid_out([PlannedBuffer(0, 100, 0, 1), PlannedBuffer(1, 100, 1, 1)])
     assert (first.offset, second.offset) == (112, 0)
 
 
 def test_an_offline_plan_is_kept():
-    fixed, free = place([PlannedBuffer(0, 64, 0, 3, offset=32), PlannedBuffer(1, 32, 0, 3)])
+    fixed, free = laid_out([PlannedBuffer(0, 64, 0, 3, offset=32), PlannedBuffer(1, 32, 0, 3)])
     assert (fixed.offset, free.offset) == (32, 0)
 
 

@@ -120,7 +120,7 @@ class Model(Operands):
         if wrong := self._result_fault(node):
             return self._lost(node, wrong)
         try:
-            self.values.update(self._made(node, outputs))
+            self.values.update(self._results(node, outputs))
         except DAMAGED as error:
             self.opaque[node.index] = str(error)
             self.rounded.pop(node.outputs[0], None)
@@ -153,7 +153,7 @@ class Model(Operands):
                 return f"its result is {stated or 'of unknown type'}, and {told}"
         return None
 
-    def _made(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
+    def _results(self, node: Node, outputs: Sequence[str]) -> dict[str, Value]:
         """What the outputs of a described operator hold."""
         self._nothing_left(node)
         operator, read = operator_of(node), Read(node.attributes)

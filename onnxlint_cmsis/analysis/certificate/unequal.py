@@ -22,12 +22,12 @@ def reasons(known: Verification) -> tuple[str | None, ...]:
     """
     told, blamed = dict[int, str](), _blamed(known) if any(known.faults) else {}
     clauses: list[str | None] = [*known.faults]
-    for place, (name, fault) in enumerate(zip(known.new.graph.outputs, known.faults, strict=False)):
+    for number, (name, fault) in enumerate(zip(known.new.graph.outputs, known.faults, strict=False)):
         if fault and (first := blamed.get(name)):
-            *_, node, made, lane = first
+            *_, node, tensor, lane = first
             if node.index not in told:
-                told[node.index] = f"layer '{node.label}' ({node.op_type}) {_wrong(known, node, made, lane)}"
-            clauses[place] = told[node.index]
+                told[node.index] = f"layer '{node.label}' ({node.op_type}) {_wrong(known, node, tensor, lane)}"
+            clauses[number] = told[node.index]
     return tuple(clauses)
 
 
@@ -43,12 +43,12 @@ def _blamed(known: Verification) -> dict[str, tuple[bool, int, Node, str, int]]:
         if isinstance(kept, Lanes):
             have[kept.ids] = True
     blamed: dict[str, tuple[bool, int, Node, str, int]] = {}
-    for place, node in enumerate(new.graph.nodes):
+    for number, node in enumerate(new.graph.nodes):
         firsts = [blamed[name] for name in node.inputs if name in blamed]
         for name in node.outputs:
             value = new.values.get(name)
             if isinstance(value, Lanes) and (other := value.ids[~have[value.ids]]).size:
-                firsts.append((bool(new.apart) and new.keeps(node), place, node, name, int(other[0])))
+                firsts.append((bool(new.apart) and new.keeps(node), number, node, name, int(other[0])))
                 break
         if firsts:
             blamed.update(dict.fromkeys(filter(None, node.outputs), min(firsts, key=itemgetter(0, 1))))

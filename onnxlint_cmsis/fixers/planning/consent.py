@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import chain
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis, Place
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis, TensorIndex
 from onnxlint_cmsis.analysis.dimensions import DimensionClass
 from onnxlint_cmsis.fixers.planning.answers import answered
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, plan_model
@@ -36,7 +36,11 @@ class PlanLimits(NamedTuple):
 
 
 def agreed_plan(
-    model: ModelAnalysis, prices: Prices, options: FixOptions, limits: PlanLimits, disproved: Collection[Place] = ()
+    model: ModelAnalysis,
+    prices: Prices,
+    options: FixOptions,
+    limits: PlanLimits,
+    disproved: Collection[TensorIndex] = (),
 ) -> ModelPlan:
     """Plan until every class that changes answers a finding which a fix may act on; `disproved` as for `survey`."""
     view = planning_input(model, prices, partial(limits.fixable, model.graph))

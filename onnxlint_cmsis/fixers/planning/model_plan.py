@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Set
 from functools import cache
 
-from onnxlint_cmsis.analysis.analysis import Place
+from onnxlint_cmsis.analysis.analysis import TensorIndex
 from onnxlint_cmsis.analysis.constants import FLOAT, BiasSlot, bias_slot
 from onnxlint_cmsis.analysis.known_view import MAX_KNOWN
 from onnxlint_cmsis.analysis.lanes import Lanes
@@ -56,7 +56,7 @@ def plan_model(
     prices: Prices,
     options: FixOptions,
     refused: Mapping[int, str],
-    disproved: Collection[Place] = (),
+    disproved: Collection[TensorIndex] = (),
 ) -> ModelPlan:
     """Analyse a model and choose sizes.
 

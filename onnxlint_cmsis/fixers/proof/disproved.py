@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onnxlint_cmsis.analysis.analysis import Place
+from onnxlint_cmsis.analysis.analysis import TensorIndex
 from onnxlint_cmsis.analysis.lanes import Lanes
 from onnxlint_cmsis.fixers.proof.bounds import CLOSE
 from onnxlint_cmsis.fixers.proof.inputs import UnfedError
@@ -37,13 +37,13 @@ def values_inside(
 
 def disproved(
     model: ProvenModel, input_shapes: InputShapes, lanes: Lanes, axes: Collection[tuple[str, int]]
-) -> frozenset[Place]:
+) -> frozenset[TensorIndex]:
     """Places whose run-time value differs from the constant that the analysis gives.
 
     `axes` are (tensor, axis) to look at. One random input, optimisation off; empty where the model does not run.
     """
     values = values_inside(model, [tensor for tensor, _ in axes], input_shapes=input_shapes)
-    wrong: set[Place] = set()
+    wrong: set[TensorIndex] = set()
     for tensor, axis in axes:
         if tensor in values and values[tensor].ndim > axis:
             expected = lanes.constants_of(tensor, axis)

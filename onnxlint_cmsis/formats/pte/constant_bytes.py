@@ -45,7 +45,7 @@ class ConstantBytes:
             raise SCHEMA.damaged(f"its extended header has {length} bytes; at least {HEADER_BYTES} are allowed")
         return int(file.number("Q", 8, HEADER_AT + 16))
 
-    def place(self, number: int, size: int, where: str) -> Span:
+    def span(self, number: int, size: int, where: str) -> Span:
         """Where a constant of `size` bytes lies."""
         stored = self._offsets or self._inline
         SCHEMA.check_indices(where, "constant", (number,), len(stored))

@@ -79,7 +79,7 @@ def _tensor(table: Table, constants: ConstantBytes, where: str) -> PteTensor:
     stored = table.number("data_buffer_idx")
     if not stored or planned or external:
         return tensor
-    return tensor._replace(data=constants.place(stored, tensor.bytes, where))
+    return tensor._replace(data=constants.span(stored, tensor.bytes, where))
 
 
 def _step(instruction: Table, operators: list[str], delegates: list[str], where: str) -> Step:

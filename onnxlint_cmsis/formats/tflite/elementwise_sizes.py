@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.formats.tflite.operand_sizes import Operands, Shape, broadcast, needs, place, without
+from onnxlint_cmsis.formats.tflite.operand_sizes import Operands, Shape, axis_from_start, broadcast, needs, without
 
 
 def same(operands: Operands) -> list[Shape]:
@@ -14,7 +14,7 @@ def along(operands: Operands) -> list[Shape]:
     """CUMSUM, REVERSE_V2: the size of the first operand, whose axes are input 1 where that is a constant."""
     shape = operands.shape()
     for axis in operands.view.ints(operands.node, 1) or ():
-        place(axis, len(shape))
+        axis_from_start(axis, len(shape))
     return [shape]
 
 
@@ -34,7 +34,7 @@ def pair(operands: Operands) -> list[list[int]]:
 def reduction(operands: Operands) -> list[list[int]]:
     """MEAN, SUM and their like: axes are input 1."""
     shape = operands.shape()
-    axes = {place(axis, len(shape)) for axis in operands.numbers(1)}
+    axes = {axis_from_start(axis, len(shape)) for axis in operands.numbers(1)}
     kept = operands.option("keep_dims")
     return [[1 if axis in axes else size for axis, size in enumerate(shape) if kept or axis not in axes]]
 
@@ -42,7 +42,7 @@ def reduction(operands: Operands) -> list[list[int]]:
 def chosen(operands: Operands) -> list[list[int]]:
     """ARG_MAX, ARG_MIN: the axis is input 1."""
     shape = operands.shape()
-    return [without(shape, place(operands.number(1), len(shape)))]
+    return [without(shape, axis_from_start(operands.number(1), len(shape)))]
 
 
 def largest(operands: Operands) -> list[list[int]]:

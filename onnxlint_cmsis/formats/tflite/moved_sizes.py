@@ -9,9 +9,9 @@ from onnxlint_cmsis.formats.tflite.operand_sizes import (
     NotComputedError,
     Operands,
     Shape,
+    axis_from_start,
     broadcast,
     needs,
-    place,
     without,
 )
 
@@ -36,7 +36,7 @@ def reshaped(operands: Operands) -> list[list[int]]:
 def squeezed(operands: Operands) -> list[list[int]]:
     """SQUEEZE: the axes of the option, or all of size 1."""
     shape = operands.shape()
-    axes = {place(axis, len(shape)) for axis in operands.node.ints("squeeze_dims")}
+    axes = {axis_from_start(axis, len(shape)) for axis in operands.node.ints("squeeze_dims")}
     needs(all(shape[axis] == 1 for axis in axes), "it drops an axis that is longer than 1")
     axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
     return [[size for axis, size in enumerate(shape) if axis not in axes]]
@@ -45,7 +45,7 @@ def squeezed(operands: Operands) -> list[list[int]]:
 def expanded(operands: Operands) -> list[list[int]]:
     """EXPAND_DIMS: the new axis is input 1."""
     shape = operands.shape()
-    axis = place(operands.number(1), len(shape) + 1)
+    axis = axis_from_start(operands.number(1), len(shape) + 1)
     return [[*shape[:axis], 1, *shape[axis:]]]
 
 
@@ -53,7 +53,7 @@ def turned(operands: Operands) -> list[list[int]]:
     """TRANSPOSE: the order is input 1."""
     shape, order = operands.shape(), operands.numbers(1)
     needs(len(order) == len(shape), "its order does not name each axis")
-    order = [place(axis, len(shape)) for axis in order]
+    order = [axis_from_start(axis, len(shape)) for axis in order]
     needs(len({*order}) == len(order), "its order does not name each axis once")
     return [[shape[axis] for axis in order]]
 
@@ -95,7 +95,7 @@ def strided_slice(operands: Operands) -> list[list[int]]:
 def split(operands: Operands) -> list[list[int]]:
     """SPLIT: input 0 is the axis; `num_splits` equal parts."""
     count, shape = operands.option("num_splits"), operands.shape(1)
-    axis = place(operands.number(0), len(shape))
+    axis = axis_from_start(operands.number(0), len(shape))
     needs(count > 0 and shape[axis] % count == 0, f"{shape[axis]} elements are not {count} equal parts")
     return [[*shape[:axis], shape[axis] // count, *shape[axis + 1 :]]] * count
 
@@ -103,7 +103,7 @@ def split(operands: Operands) -> list[list[int]]:
 def split_by(operands: Operands) -> list[list[int]]:
     """SPLIT_V: input 1 has the sizes, one of them -1 for what is left; input 2 the axis."""
     shape, parts = operands.shape(), operands.numbers(1)
-    axis = place(operands.number(2), len(shape))
+    axis = axis_from_start(operands.number(2), len(shape))
     needs(parts.count(-1) <= 1 and min(parts, default=0) >= -1, f"{parts} are no sizes")
     parts = [shape[axis] - sum(n for n in parts if n != -1) if part == -1 else part for part in parts]
     needs(sum(parts) == shape[axis] and len(parts) == operands.option("num_splits"), "its parts are not the whole")
@@ -113,7 +113,7 @@ def split_by(operands: Operands) -> list[list[int]]:
 def unpacked(operands: Operands) -> list[list[int]]:
     """UNPACK: `num` results without the axis."""
     shape, count = operands.shape(), operands.option("num")
-    axis = place(operands.option("axis"), len(shape))
+    axis = axis_from_start(operands.option("axis"), len(shape))
     needs(shape[axis] == count, f"{shape[axis]} elements are not {count}")
     return [without(shape, axis)] * count
 
@@ -122,7 +122,7 @@ def packed(operands: Operands) -> list[list[int]]:
     """PACK: operands of one size along a new axis."""
     (shape,), count = alike(operands), len(operands.node.inputs)
     needs(operands.option("values_count") == count, "it counts other operands than it has")
-    axis = place(operands.option("axis"), len(shape) + 1)
+    axis = axis_from_start(operands.option("axis"), len(shape) + 1)
     return [[*shape[:axis], count, *shape[axis:]]]
 
 
@@ -130,7 +130,7 @@ def joined(operands: Operands) -> list[list[int]]:
     """CONCATENATION."""
     shapes = [operands.shape(position) for position in range(len(operands.node.inputs))]
     needs(bool(shapes), "it has no operands")
-    axis = place(operands.option("axis"), len(shapes[0]))
+    axis = axis_from_start(operands.option("axis"), len(shapes[0]))
     needs(len({len(shape) for shape in shapes}) == 1, "its operands differ in rank")
     needs(len({tuple(without(shape, axis)) for shape in shapes}) == 1, "its operands differ beside the axis")
     return [[*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :]]]
@@ -139,7 +139,7 @@ def joined(operands: Operands) -> list[list[int]]:
 def gathered(operands: Operands) -> list[list[int]]:
     """GATHER: the axis becomes the axes of the places, but for those of batches."""
     shape, places = operands.shape(), operands.shape(1)
-    axis = place(operands.option("axis"), len(shape))
+    axis = axis_from_start(operands.option("axis"), len(shape))
     batches = operands.option("batch_dims")
     batches += len(places) if batches < 0 else 0
     needs(0 <= batches <= min(axis, len(places)), f"it picks along {batches} axes of batches")

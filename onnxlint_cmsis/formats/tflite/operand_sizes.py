@@ -81,7 +81,7 @@ def needs(fits: bool, otherwise: str) -> None:
         raise MisfitError(otherwise)
 
 
-def place(axis: int, rank: int) -> int:
+def axis_from_start(axis: int, rank: int) -> int:
     """An axis that may count from the end. Raises AxisError."""
     if not -rank <= axis < rank:
         raise AxisError(f"axis {axis} is out of range: {rank} dimensions have axes {-rank} to {rank - 1}")

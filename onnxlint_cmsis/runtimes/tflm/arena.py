@@ -13,7 +13,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.lifetimes import Scratch, planned_buffers
 from onnxlint_cmsis.runtimes.tflm.operator_view import quantized, tensor_bytes
-from onnxlint_cmsis.runtimes.tflm.planner import ALIGNMENT, PlannedBuffer, align, place
+from onnxlint_cmsis.runtimes.tflm.planner import ALIGNMENT, PlannedBuffer, align, laid_out
 from onnxlint_cmsis.runtimes.tflm.structures import ArenaBytes
 
 WORD = 4
@@ -126,7 +126,7 @@ def lay_out(
     _variables(tail, model)
     before_ends = -tail.position
     _ends(tail, model, sizes)
-    plan = place(planned_buffers(model, scratch))
+    plan = laid_out(planned_buffers(model, scratch))
     head = max((buffer.end for buffer in plan), default=0)
     planning = _planning(model, scratch, len(plan), sizes) + align(before_ends)
     return ArenaLayout(head, -tail.position, planning, tail.parts, plan, scratch)

@@ -10,7 +10,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, Lifetimes
 from onnxlint_cmsis.runtimes.tflm.packing import MOST_BUFFERS, TURNS, lower_bound, pack
-from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
+from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, laid_out
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
@@ -148,6 +148,6 @@ def _fitted(
     arenas = []
     for layout in layouts:
         fixed = [b._replace(offset=offsets[b.number] if b.number < tensors else ONLINE) for b in layout.plan]
-        plan = place(fixed)
+        plan = laid_out(fixed)
         arenas.append(layout._replace(plan=plan, head=max((buffer.end for buffer in plan), default=0)))
     return FreePlan(offsets, tuple(arenas), len(owners))

@@ -43,7 +43,7 @@ class PlannedBuffer(NamedTuple):
         return self.offset + self.room
 
 
-def place(buffers: Sequence[PlannedBuffer]) -> tuple[PlannedBuffer, ...]:
+def laid_out(buffers: Sequence[PlannedBuffer]) -> tuple[PlannedBuffer, ...]:
     """The buffers with their offsets, in the order given; an offset that is already there is kept (offline plan)."""
     fixed = [buffer for buffer in buffers if buffer.offset >= 0]
     free = [buffer for buffer in reversed(buffers) if buffer.offset < 0]
