@@ -96,7 +96,7 @@ def arena_uses(model: TfliteModel, arena: ArenaLayout) -> ArenaUses:
 
 def head_of(uses: ArenaUses) -> int:
     """Bytes of the greedy plan; a step in place shares the buffer of what it reads."""
-    from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, place
+    from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, laid_out
 
     lives = buffer_lifetimes(uses)
     shared = {step.outputs[0]: step.inputs[0] for step in uses.steps if step.in_place}
@@ -110,7 +110,7 @@ def head_of(uses: ArenaUses) -> int:
     buffers = [
         PlannedBuffer(buffer, uses.sizes[buffer], first + 1, last + 1) for buffer, (first, last) in joined.items()
     ]
-    plan = place(sorted(buffers, key=lambda buffer: buffer.number))
+    plan = laid_out(sorted(buffers, key=lambda buffer: buffer.number))
     return max((buffer.end for buffer in plan), default=0)
 
 
