@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.find_quantization import of_input
@@ -14,7 +15,7 @@ from onnxlint_cmsis.lower.means import window_of_mean
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
-from onnxlint_cmsis.lower.unfolded import DENSE
+from onnxlint_cmsis.lower.unfolded import DENSE, IMAGE_RANKS
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.runtimes.remark import REPEATED
 
@@ -31,6 +32,8 @@ DO = {
 """What to do about each cause."""
 OWN_CODE = "Write it in the application, or train without it."
 """What to do where neither CMSIS-NN nor other known code computes it."""
+POOL = "{pool}"
+"""What stands in a remedy for the pools of the nodes that it is about."""
 NOTHING = "Nothing: reference code copies the elements."
 """What to do about copies; such a finding is a note."""
 
@@ -73,6 +76,23 @@ def _is_largest_of_plane(graph: Graph, node: Node) -> bool:
     shape = graph.shape(node.inputs[0]) or ()
     taken = {axis % len(shape) for axis in _axes(graph, node)} if shape else set()
     return len(shape) in (3, 4) and taken == {*range(2, len(shape))}
+
+
+def _pool(graph: Graph, node: Node) -> str:
+    """The pool of PyTorch that computes a mean or maximum: `nn.AvgPool2d((25, 5))`, `nn.MaxPool1d(100)`."""
+    shape, axes = graph.shape(node.inputs[0]) or (), _axes(graph, node)
+    if _is_over_time(graph, node):
+        return f"nn.AvgPool1d({shape[axes[0]]})"
+    kind, window = ("Max", shape[2:]) if canonical(node) == "ReduceMax" else ("Avg", window_of_mean(graph, node))
+    return f"nn.{kind}Pool{len(window)}d({tuple(window) if len(window) > 1 else window[0]})"
+
+
+def with_pools(remedy: str, graph: Graph, nodes: Iterable[Node]) -> str:
+    """A remedy with the pools that compute its nodes, each once."""
+    if POOL not in remedy:
+        return remedy
+    pools = [*dict.fromkeys(_pool(graph, node) for node in nodes)]
+    return remedy.replace(POOL, and_more(pools, 3))
 
 
 def _is_of_sizes_alone(graph: Graph, tensor: str) -> bool:
@@ -229,8 +249,7 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMax",),
-        "Train it as a max pool of that window: nn.MaxPool2d((25, 5)) for a plane of 25 x 5, nn.MaxPool1d(100) for 100 "
-        "steps.",
+        f"Train it as a max pool of that window: in PyTorch {POOL}.",
         _is_largest_of_plane,
     ),
     Way(
@@ -264,14 +283,14 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMean",),
-        "Use that pool, which computes the same: in PyTorch nn.AvgPool2d((25, 5)) for a plane of 25 x 5.",
+        f"Use that pool, which computes the same: in PyTorch {POOL}.",
         lambda graph, node: bool(window_of_mean(graph, node)),
     ),
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMean",),
-        "Pool over time behind a transpose: in PyTorch nn.AvgPool1d(100)(x.transpose(1, 2)) for a mean over 100 steps.",
+        f"Pool over time behind a transpose: in PyTorch {POOL} of x.transpose(1, 2).",
         _is_over_time,
     ),
     Way(
@@ -288,6 +307,14 @@ WAYS = (
         "Fold it into the layer in front before that is quantized: --fix of the float model does it, or in PyTorch "
         "torch.nn.utils.fusion.fuse_linear_bn_eval.",
         lambda graph, node: _is_behind(graph, node, DENSE),
+    ),
+    Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("BatchNormalization",),
+        "Quantize it as a depthwise layer, which computes the same: --fix of the float model makes one, or in PyTorch "
+        "nn.Conv2d(channels, channels, 1, groups=channels) with its numbers.",
+        lambda graph, node: len(graph.shape(node.inputs[0]) or ()) in IMAGE_RANKS,
     ),
     Way(
         _REFUSED,
@@ -371,7 +398,7 @@ WAYS = (
 
 
 def remedy_of(graph: Graph, node: Node, decision: Decision) -> str:
-    """What to do about a node, as a sentence."""
+    """What to do about a node, as a sentence, in which POOL may stand for a pool of its size."""
     for way in WAYS:
         alike = (way.verdict, way.cause) == (decision.verdict, decision.cause)
         if alike and canonical(node) in way.operators and way.when(graph, node):

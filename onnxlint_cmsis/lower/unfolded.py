@@ -17,6 +17,8 @@ from onnxlint_cmsis.model.graph import Graph, Node
 DENSE = ("Gemm", "MatMul")
 """Layers whose channels are the last axis."""
 NORMALIZATION = "BatchNormalization"
+IMAGE_RANKS = (3, 4)
+"""Axes of what a convolution reads: batch, channels, and one or two of space."""
 LEFT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"Gemm": (*LINEAR, NORMALIZATION), "MatMul": ("Mul", "Div"), "Conv": ("Sub", "Div")}
 )
@@ -47,6 +49,18 @@ def unfolded(graph: Graph) -> Iterator[Unfolded]:
             continue
         if _is_normalization(graph, node) or _is_linear(graph, layer, node, bias):
             yield Unfolded(layer, bias, node)
+
+
+def apart(graph: Graph) -> Iterator[Node]:
+    """Normalizations of an image that stay layers: not right behind a layer of float whose weights they go into."""
+    into = ("Conv", "ConvTranspose")
+    for node in graph.nodes:
+        if canonical(node) != NORMALIZATION or node.domain or len(graph.shape(node.inputs[0]) or ()) not in IMAGE_RANKS:
+            continue
+        producer = graph.producers.get(node.inputs[0])
+        folds = producer is not None and canonical(producer) in into and graph.only_reader(node.inputs[0]) is node
+        if not folds and _is_normalization(graph, node):
+            yield node
 
 
 def _is_stored(graph: Graph, tensor: str) -> bool:

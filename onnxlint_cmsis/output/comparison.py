@@ -69,6 +69,8 @@ class Figure(NamedTuple):
     """Number of the second."""
     left_out: tuple[LeftOut, ...] = ()
     """Of the instructions: layers that take no part, since their cost is known in one version alone."""
+    ranges: tuple[tuple[int, int], ...] = ()
+    """Of `most_instructions`: the least and the most of each version."""
 
     @property
     def change(self) -> int | None:
@@ -243,10 +245,19 @@ def _figures(before: ModelVersion, after: ModelVersion, left_out: Mapping[str, S
         rest = tuple(_left_out(*pair) for pair in left_out.get(cpu, ()))
         first = _figures_of(old.get(cpu), sum(layer.before or 0 for layer in rest))
         pairs = zip(first, _figures_of(new.get(cpu), sum(layer.after or 0 for layer in rest)), strict=True)
-        ranges = any(total is not None and total.instructions_range for total in (old.get(cpu), new.get(cpu)))
+        ranges = _ranges(old.get(cpu), new.get(cpu))
         for metric, pair in zip(METRICS[1:], pairs, strict=True):
-            if metric != "most_instructions" or (ranges and not rest):
+            if metric != "most_instructions":
                 yield Figure(metric, target, *pair, rest if metric == "instructions" else ())
+            elif ranges and not rest:
+                yield Figure(metric, target, *pair, ranges=ranges if None not in pair else ())
+
+
+def _ranges(*totals: Total | None) -> tuple[tuple[int, int], ...]:
+    """The least and the most instructions of each version; none where no version has a layer with a range."""
+    if not any(total is not None and total.instructions_range for total in totals):
+        return ()
+    return tuple(total.instructions_range or (total.instructions,) * 2 for total in totals if total is not None)
 
 
 def _known_in_one(old: Side, new: Side, field: str) -> dict[str, list[RowPair]]:

@@ -70,9 +70,11 @@ def library_lines(difference: ModelDifference) -> Iterator[str]:
         yield f"judged for two libraries, whose numbers differ by themselves: {old} -> {new}"
 
 
-def word(difference: ModelDifference, metric: str) -> str:
+def word(difference: ModelDifference, figure: Figure) -> str:
     """What a figure counts."""
-    return EXACT_ARENA if metric == "arena" and difference.arena_exact else WORDS[metric]
+    if figure.metric == "arena" and difference.arena_exact:
+        return EXACT_ARENA
+    return WORDS["instructions" if figure.ranges else figure.metric]
 
 
 def change_text(figure: Figure) -> str:
@@ -81,10 +83,20 @@ def change_text(figure: Figure) -> str:
         return "unknown"
     if figure.before is None or figure.after is None:
         return _one_unknown(figure.before, figure.after)
+    if figure.ranges:
+        return _ranges_text(figure)
     if figure.before == figure.after:
         return f"{figure.after:,}"
     part = f" ({100 * (figure.after - figure.before) / figure.before:+.1f} %)" if figure.before else ""
     return f"{figure.before:,} -> {figure.after:,}{part}"
+
+
+def _ranges_text(figure: Figure) -> str:
+    """`45,484 -> 52,938 to 54,184 (the most +19.1 %)`; one range where both are the same."""
+    both = dict.fromkeys(f"{least:,} to {most:,}" if least < most else f"{most:,}" for least, most in figure.ranges)
+    (_, before), (_, after) = figure.ranges
+    part = f" (the most {100 * (after - before) / before:+.1f} %)" if before and len(both) > 1 else ""
+    return f"{' -> '.join(both)}{part}"
 
 
 def _one_unknown(before: int | None, after: int | None) -> str:
@@ -158,12 +170,14 @@ def figure_rows(difference: ModelDifference, called: Callable[[str], str]) -> It
     """Figure by figure, equal ones of several CPUs once; then the times. `called` shows a layer's name."""
     cpus = dict.fromkeys(cpu_of(figure.target) for figure in difference.figures if figure.target)
     rows: dict[tuple[str, str], list[Figure]] = {}
+    in_ranges = {figure.target: figure for figure in difference.figures if figure.ranges}
     for figure in sorted(difference.figures, key=lambda figure: METRICS.index(figure.metric)):
         if not figure.before == figure.after == 0:
-            change = f"{change_text(figure)}{left_out_text(figure, called)}"
-            rows.setdefault((word(difference, figure.metric), change), []).append(figure)
+            shown = in_ranges.get(figure.target, figure) if figure.metric == "instructions" else figure
+            change = f"{change_text(shown)}{left_out_text(shown, called)}"
+            rows.setdefault((word(difference, shown), change), []).append(figure)
     for (what, change), figures in rows.items():
-        on = tuple(cpu_of(figure.target) for figure in figures if figure.target)
+        on = tuple(dict.fromkeys(cpu_of(figure.target) for figure in figures if figure.target))
         yield FigureRow(what, "" if len(on) == len(cpus) > 1 else ", ".join(on), change, tuple(figures))
     for pair in difference.times:
         yield FigureRow("time", cpu_of(pair.target), time_text(pair), ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from math import prod
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_reshape_that_is_undone_leaves_the_memory_as_it_was(order: list[int], 
 def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.output.comparison import ModelVersion, difference
-    from onnxlint_cmsis.output.comparison_text import cost_text
+    from onnxlint_cmsis.output.comparison_text import cost_text, figure_rows
 
     versions = [
         ModelVersion(name, FileResult(name, (), Level.WARNING), linter.layered(model(name), targets=["cortex-m4"]))
@@ -199,6 +200,10 @@ def test_comparing_tells_a_copy_that_went_and_the_most_instructions() -> None:
     most = figures["most_instructions"]
     assert most.change is not None
     assert most.change < (figures["instructions"].change or 0) <= 0
+    [row] = [row for row in figure_rows(comparison, str) if "instructions" in row.what]
+    assert {figure.metric for figure in row.figures} == {"instructions", "most_instructions"}
+    assert (row.what, row.cpus) == ("predicted instructions (not cycles)", "cortex-m4")
+    assert re.fullmatch(r"[\d,]+ to [\d,]+ -> [\d,]+ \(the most -[\d.]+ %\)", row.change), row.change
     gone = [layer for layer in comparison.layers if layer.before and layer.before.cause is Cause.LAYOUT]
     assert len(gone) == 2
     assert " to " in cost_text(gone[0], "->")

@@ -7,6 +7,7 @@ from functools import cache, cached_property, partial
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, parameters
+from onnxlint_cmsis.fixers.planning.fits.depthwise_normalization import DEPTHWISE_NORMALIZATION
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
@@ -32,6 +33,7 @@ from onnxlint_cmsis.lower.outcome import Outcome
 REPAIRS: tuple[RepairRow, ...] = (
     *MEAN_POOLS,
     FOLD_CONSTANTS,
+    DEPTHWISE_NORMALIZATION,
     SOFTMAX_OUTPUT,
     EQUAL_SCALES,
     USELESS_PAIRS,

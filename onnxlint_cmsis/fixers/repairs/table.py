@@ -10,6 +10,7 @@ from onnxlint_cmsis.fixers.edits.onnx_resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite_edit import TfliteGraphEdit
 from onnxlint_cmsis.fixers.edits.tflite_resize import apply_to_tflite
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
+from onnxlint_cmsis.fixers.repairs.depthwise_normalization import apply_depthwise_normalization
 from onnxlint_cmsis.fixers.repairs.editor import Applied, Editor
 from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
@@ -33,6 +34,7 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
         "useless-pairs": apply_useless_pairs,
         **{row.name: apply_mean_pool for row in MEAN_POOLS},
         "fold-constants": apply_fold_constants,
+        "depthwise-normalization": apply_depthwise_normalization,
         "signed-integers": apply_signed_integers,
         "zero-bias": apply_zero_bias,
         "split-groups": apply_split_groups,
