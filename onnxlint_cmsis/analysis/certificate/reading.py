@@ -115,8 +115,6 @@ class Model(Operands):
             return None
         for name in self.graph.variables.intersection(outputs):  # written before, or by an earlier run
             self.values.pop(name, None)
-        if node.bodies or (node.graph and not self.graph.has_functions):  # functions of ONNX were laid flat
-            return self._lost(node, f"it runs other graphs of the file, or stands in one, which are not read: {ALONE}")
         if wrong := self._result_fault(node):
             return self._lost(node, wrong)
         try:
@@ -136,11 +134,15 @@ class Model(Operands):
         self.missing.update(dict.fromkeys(filter(None, node.outputs), told[0]))
 
     def _result_fault(self, node: Node) -> str | None:
-        """Why a node's outputs are not of the type that its operator makes, or in TensorFlow Lite not of the size.
+        """Why nothing is known of a node's outputs: they are not of the type that its operator makes, or the size.
 
         TensorFlow Lite takes the file's types, and Micro the file's sizes: it leaves elements, or writes past the last.
         Kernels there read operands of other types and sizes as theirs.
         """
+        if node.bodies or (node.graph and not self.graph.has_functions):  # functions of ONNX were laid flat
+            return f"it runs other graphs of the file, or stands in one, which are not read: {ALONE}"
+        if self.graph.variables & {*node.inputs, *node.outputs}:
+            return f"it keeps values from one run to the next: {ALONE}"
         if node.domain == TFLITE:
             return misread(node, self.graph, self.roles(node), self.read, self.sizes)
         given = [self.elem_type(name) if name else None for name in node.inputs]
@@ -157,8 +159,6 @@ class Model(Operands):
         """What the outputs of a described operator hold."""
         self._nothing_left(node)
         operator, read = operator_of(node), Read(node.attributes)
-        if self.graph.variables & {*node.inputs, *node.outputs}:
-            raise NotCoveredError("it keeps values from one run to the next")
         function = self._function(node)
         if function is None or node.domain not in DOMAINS or "" in node.outputs:
             raise NotCoveredError(f"{node.op_type} is not described, or leaves an output out")
@@ -227,8 +227,6 @@ class Model(Operands):
         dropped = node.op_type == "Dropout" and (node.has(2) or node.opset < BROADCASTING)
         if record.elements in (Elements.RANDOM, Elements.BODIES) or holds_more or dropped:
             raise NotCoveredError(f"what it computes does not stand in its operands: {ALONE}")
-        if self.graph.variables & {*node.inputs, *node.outputs} or node.index in self.graph.once:
-            raise NotCoveredError(f"it keeps values from one run to the next: {ALONE}")
         left = self._left(node)
         if unread := [item.what for item in left if item.content is None]:
             raise NotCoveredError(f"nobody can read its {', '.join(unread)}")
