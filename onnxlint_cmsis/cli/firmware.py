@@ -16,6 +16,7 @@ from onnxlint_cmsis.images.build import Build, LibraryBuild
 from onnxlint_cmsis.images.held_models import firmware_at, near, newest_build
 from onnxlint_cmsis.images.image import ImageError
 from onnxlint_cmsis.images.in_short import build_sentences
+from onnxlint_cmsis.images.model_arena import arena_of
 from onnxlint_cmsis.images.settings import build_settings
 from onnxlint_cmsis.model.model_error import ModelError
 
@@ -81,7 +82,7 @@ def untold(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     told = build_settings(build).values
     missing = [name for name in ("targets", "release") if name not in told and settings.origins[name] == "default"]
     defaults = f"{build.path} does not tell {' and '.join(missing)}: defaults are taken, unless you set them."
-    return (*([defaults] if missing else ()), *_untold_kernels(build, settings))
+    return (*([defaults] if missing else ()), *_untold_kernels(build, settings), *_untold_arena(model, build))
 
 
 def _untold_kernels(build: Build, settings: Settings) -> Iterator[str]:
@@ -96,6 +97,16 @@ def _untold_kernels(build: Build, settings: Settings) -> Iterator[str]:
     )
 
 
+def _untold_arena(model: ModelAnalysis, build: Build) -> Iterator[str]:
+    """Say which of several arenas a model is compared with."""
+    taken = arena_of(build, next((row for row in build.models if row.data == model.data), None))
+    if taken and taken.of > 1 and model.execution.reads_file:
+        yield (
+            f"{build.path} has {taken.of} objects that are called arena and does not tell which is this model's: the "
+            f"largest, {taken.arena.name} of {taken.arena.size:,} bytes, is compared."
+        )
+
+
 def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...]:
     """How the image decided what is not set, and where the model is in it, as sentences."""
     build = build_for(model.path, settings)
@@ -103,7 +114,11 @@ def deployment_notes(model: ModelAnalysis, settings: Settings) -> tuple[str, ...
         return ()
     told = build_settings(build)
     timed = ("weights-in", "arena-in") if settings.clock else ()
-    taken = [name for name in (*COMPARED, "cmsis-nn-build", *timed) if settings.origins.get(name) == build.path]
+    taken = [
+        name
+        for name in (*COMPARED, "cmsis-nn-build", "ram", "flash", *timed)
+        if settings.origins.get(name) == build.path
+    ]
     notes = []
     if taken:
         shown = ", ".join(f"{name} {_shown(name, settings, told.releases)}" for name in taken)

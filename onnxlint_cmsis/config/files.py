@@ -102,7 +102,9 @@ def firmware_layers(layers: tuple[SettingsLayer, ...], image: str) -> tuple[Sett
         origin = _key_at(named.origin_of("firmware"), KEY_BY_NAME["firmware"]) if named else ""
         raise ConfigError(f"{origin}: {path}: {error}") from None
     told = build_settings(build, _named_cpus(layers))
-    return (SettingsLayer(build.path, "", told.values, releases=told.judged),)
+    board = any("board" in layer.values for layer in layers)  # a board that people name has RAM and flash
+    values = {key: value for key, value in told.values.items() if not (board and key in ("ram", "flash"))}
+    return (SettingsLayer(build.path, "", values, releases=told.judged),)
 
 
 def _named_cpus(layers: tuple[SettingsLayer, ...]) -> list[str]:

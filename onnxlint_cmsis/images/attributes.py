@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -25,12 +26,21 @@ ARCHITECTURES: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
 """Architecture and cores by Tag_CPU_arch; the core that code is judged for comes first."""
 
 
+_LINKED_FOR = re.compile(r"--cpu=(Cortex-M\d+(?:\+|plus)?)((?:[.+]\w+)*)", re.IGNORECASE)
+"""Core that armlink writes, with what it has or lacks: `--cpu=Cortex-M33.no_dsp`."""
+DSP_BY_CHOICE = ("Armv8-M Mainline",)
+WITH_MVE = ("Armv8.1-M Mainline",)
+INTEGER_MVE = 1
+
+
 class Attributes:
     """The attributes of one file."""
 
-    def __init__(self, values: Mapping[int, int | str]) -> None:
+    def __init__(self, values: Mapping[int, int | str], source: str = ".ARM.attributes") -> None:
         self.values = values
         """Value by number of the tag."""
+        self.source = source
+        """Section that has them."""
 
     def number(self, tag: int) -> int:
         """A number; 0 where the file leaves it out."""
@@ -84,6 +94,25 @@ def read_attributes(data: memoryview) -> Attributes:
         if tag == COMPATIBILITY:
             position = content.find(b"\0", position, end) + 1 or end
     return Attributes(values)
+
+
+def linked_for(comment: str) -> Attributes:
+    """The attributes of the core that armlink wrote into `.comment`; none where it names none, or several.
+
+    armlink writes no `.ARM.attributes` into an image.
+    """
+    cores = {(name.lower(), options.lower()) for name, options in _LINKED_FOR.findall(comment)}
+    if len({name for name, _ in cores}) != 1:
+        return Attributes({})
+    name = next(name for name, _ in cores).replace("plus", "+")
+    lacks = "".join(options for _, options in cores).replace("_", "")
+    for number, (architecture, known) in ARCHITECTURES.items():
+        if name in known:
+            values: dict[int, int | str] = {CPU_NAME: name, CPU_ARCH: number}
+            values |= {DSP_EXTENSION: 1} if architecture in (*DSP_BY_CHOICE, *WITH_MVE) and "nodsp" not in lacks else {}
+            values |= {MVE_ARCH: INTEGER_MVE} if architecture in WITH_MVE and "nomve" not in lacks else {}
+            return Attributes(values, ".comment")
+    return Attributes({})
 
 
 def _uleb(content: bytes, position: int, end: int) -> tuple[int, int]:

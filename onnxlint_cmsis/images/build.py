@@ -11,12 +11,13 @@ from onnxlint_cmsis.ground.files import NotReadError, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images import archive
-from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, Attributes, read_attributes
+from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, Attributes, linked_for, read_attributes
 from onnxlint_cmsis.images.compiled_files import library_levels, structure_differs
 from onnxlint_cmsis.images.elf import MAGIC, read_elf
 from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
 from onnxlint_cmsis.images.library_use import LibraryUse, functions_of, is_function, library_use, use_of
-from onnxlint_cmsis.images.memory_use import MemoryUse, Region, memory_use, regions_beside
+from onnxlint_cmsis.images.link_maps import NO_MAP, LinkMap, map_beside
+from onnxlint_cmsis.images.memory_use import MemoryUse, memory_use
 from onnxlint_cmsis.images.models_inside import InsideModel, models_inside
 from onnxlint_cmsis.images.raw import read_raw
 from onnxlint_cmsis.images.runtime_use import (
@@ -32,7 +33,7 @@ ARMV7E_M = 13
 """Tag_CPU_arch of an architecture that has the DSP extension always."""
 _GCC = re.compile(r"GCC: .*?\b(\d+\.\d+)\.\d+\b")
 _CLANG = re.compile(r"clang version (\d+\.\d+)")
-_ARMCLANG = re.compile(r"Arm Compiler.*? (\d+\.\d+)|armclang", re.IGNORECASE)
+_ARMCLANG = re.compile(r"Arm Compiler.*? ([6-9]\.\d+)|armclang", re.IGNORECASE)
 
 
 class Compiler(NamedTuple):
@@ -47,16 +48,17 @@ class Compiler(NamedTuple):
 class Build:
     """What one image tells. Everything is worked out when first asked for, and kept."""
 
-    def __init__(self, path: str, image: Image, regions: tuple[Region, ...] = ()) -> None:
+    def __init__(self, path: str, image: Image, written: LinkMap = NO_MAP) -> None:
         self.path = path
         self.image = image
         """Its bytes and symbols."""
-        self._regions = regions
+        self._map = written
 
     @cached_property
     def attributes(self) -> Attributes:
-        """What `.ARM.attributes` says."""
-        return read_attributes(self.image.named(".ARM.attributes"))
+        """What `.ARM.attributes` says, else armlink."""
+        written = read_attributes(self.image.named(".ARM.attributes"))
+        return written if written.values else linked_for("\n".join(compiler.text for compiler in self.compilers))
 
     @cached_property
     def compilers(self) -> tuple[Compiler, ...]:
@@ -92,7 +94,7 @@ class Build:
     @cached_property
     def memory(self) -> MemoryUse | None:
         """RAM and flash that it takes."""
-        return memory_use(self.image, self._regions)
+        return memory_use(self.image, self._map)
 
     @property
     def reference(self) -> bool:
@@ -186,7 +188,7 @@ def build_from(path: str, data: memoryview) -> Build | LibraryBuild:
     if bytes(data[:8]) == archive.MAGIC:
         return LibraryBuild(path, data)
     if bytes(data[:4]) == MAGIC:
-        return Build(path, read_elf(data), regions_beside(path))
+        return Build(path, read_elf(data), map_beside(path))
     return Build(path, read_raw(data))
 
 

@@ -8,6 +8,7 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import NAMED, and_more
 from onnxlint_cmsis.images.build import Build, Compiler, LibraryBuild
 from onnxlint_cmsis.images.library_use import LibraryUse
+from onnxlint_cmsis.images.link_maps import LLD
 from onnxlint_cmsis.images.memory_use import region_name
 from onnxlint_cmsis.images.runtime_use import RuntimeUse
 
@@ -62,7 +63,9 @@ def _target(build: Build | LibraryBuild) -> Iterator[Fact]:
     told = "cpu" if len(attributes.cores) == 1 else "architecture"
     value = attributes.cores[0] if told == "cpu" else attributes.architecture
     text = value if told == "cpu" else f"{value} ({' or '.join(attributes.cores)})"
-    yield Fact(told, value, text, SURE, f".ARM.attributes: Tag_CPU_name {attributes.cpu or '-'}")
+    name = "--cpu" if attributes.source == ".comment" else "Tag_CPU_name"
+    evidence = f"{attributes.source}: {name} {attributes.cpu or '-'}"
+    yield Fact(told, value, text, SURE, evidence)
 
 
 def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:
@@ -201,8 +204,11 @@ def _memory(build: Build) -> Iterator[Fact]:
         yield Fact("arena", value, text, MAY, f"its name; its size is sure ({arena.section})")
     yield Fact("ram", memory.ram, f"{memory.ram:,} bytes", SURE, "writable sections")
     yield Fact("flash", memory.flash, f"{memory.flash:,} bytes", SURE, "sections with content")
+    if memory.mapped_by == LLD:
+        told = "without regions of memory: the settings `ram` and `flash` say what there is"
+        yield Fact("map", memory.mapped_by, f"by {memory.mapped_by}, {told}", SURE, "the map file beside it")
     for region in memory.regions:
         fields: dict[str, object] = {"name": region.name, "address": region.address, "size": region.size}
         fields["writable"] = region.writable
         text = f"{region.name} at 0x{region.address:08x}, {region.size:,} bytes"
-        yield Fact("region", fields, text, SURE, "the map file beside it")
+        yield Fact("region", fields, text, SURE, f"the map file of {memory.mapped_by} beside it")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-from onnxlint_cmsis.ground.files import read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.images.image import Image, Section
+from onnxlint_cmsis.images.link_maps import LinkMap, Region
 from onnxlint_cmsis.images.mangled import plain_name
 
 LEAST_ARENA = 256
 """Bytes of the smallest object that is taken for an arena."""
-MAP_FILE = 2**26
-"""Bytes of the largest map file that is read."""
-_REGION = re.compile(r"^(\w+)\s+0x([0-9a-f]{8,16})\s+0x([0-9a-f]{8,16})\s+([xrwail!]*)\s*$", re.MULTILINE)
 
 
 class Arena(NamedTuple):
@@ -40,19 +34,6 @@ class Arena(NamedTuple):
         return min(16, self.address & -self.address or 16)
 
 
-class Region(NamedTuple):
-    """A region of memory as the linker was told of it."""
-
-    name: str
-    """Its name: RAM, FLASH."""
-    address: int
-    """Its first address."""
-    size: int
-    """Its bytes."""
-    writable: bool
-    """Whether it is RAM."""
-
-
 class MemoryUse(NamedTuple):
     """Memory that an image takes."""
 
@@ -64,9 +45,11 @@ class MemoryUse(NamedTuple):
     """Objects that are called arena, the largest first."""
     regions: tuple[Region, ...] = ()
     """Regions of a map file beside the image."""
+    mapped_by: str = ""
+    """The linker that wrote the map file; empty where none is beside the image."""
 
 
-def memory_use(image: Image, regions: tuple[Region, ...] = ()) -> MemoryUse | None:
+def memory_use(image: Image, written: LinkMap) -> MemoryUse | None:
     """RAM and flash of a linked image; None for a file that does not tell RAM from flash."""
     if image.form != "elf" or not image.linked:
         return None
@@ -79,7 +62,7 @@ def memory_use(image: Image, regions: tuple[Region, ...] = ()) -> MemoryUse | No
         if "arena" in symbol.name.lower() and symbol.kind != "func" and symbol.size >= LEAST_ARENA
         if (section := image.section_at(symbol.address)) and section.writable
     ]
-    return MemoryUse(ram, flash, tuple(sorted(arenas, key=lambda arena: -arena.size)), regions)
+    return MemoryUse(ram, flash, tuple(sorted(arenas, key=lambda arena: -arena.size)), written.regions, written.linker)
 
 
 def region_name(section: Section | None, address: int) -> str:
@@ -89,20 +72,3 @@ def region_name(section: Section | None, address: int) -> str:
     if address < 0x2000_0000:
         return "flash"
     return "RAM" if address < 0x4000_0000 else "external memory" if 0x6000_0000 <= address < 0xA000_0000 else "?"
-
-
-def regions_beside(path: str) -> tuple[Region, ...]:
-    """Regions of the map file of GNU ld beside an image (`app.map`, `app.elf.map`); none where there is none."""
-    for name in (Path(path).with_suffix(".map"), Path(f"{path}.map")):
-        try:
-            text = read_regular(name, MAP_FILE).decode("utf-8", "replace")
-        except (OSError, ValueError):
-            continue
-        start = text.find("Memory Configuration")
-        end = text.find("Linker script and memory map", start)
-        if start >= 0:
-            rows = _REGION.finditer(text, start, end if end >= 0 else start + 10_000)
-            return tuple(
-                Region(row[1], int(row[2], 16), int(row[3], 16), "w" in row[4]) for row in rows if int(row[3], 16)
-            )
-    return ()

@@ -1,4 +1,7 @@
-"""What an image says in the words of the settings: CPU, release, compiler, runtime, how kernels are built."""
+"""What an image says in the words of the settings: CPU, release, compiler, runtime, how kernels are built, memory.
+
+RAM and flash are the largest regions of a map file beside it: what does not fit there fits nowhere.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,19 @@ def _same(key: str, memories: Sequence[Mapping[str, str]]) -> bool:
     return len({told.get(key) for told in memories}) == 1
 
 
+def _largest_regions(build: Build) -> dict[str, int]:
+    """Bytes of `ram` and `flash`; without what the regions of the map file do not explain, as where flash has a w."""
+    regions = build.memory.regions if build.memory else ()
+    rooms = {}
+    for key, writable in (("ram", True), ("flash", False)):
+        own = [region for region in regions if region.writable is writable]
+        sections = [row for row in build.image.sections if row.loaded and row.size and not row.array]
+        lying = [row.address for row in sections if row.writable is writable]
+        if own and all(any(0 <= address - region.address < region.size for region in own) for address in lying):
+            rooms[key] = max(region.size for region in own)
+    return rooms
+
+
 def build_settings(build: Build | LibraryBuild, cpus: Sequence[str] = ()) -> BuildSettings:
     """What an image or a library says of the build; `cpus` are the targets that people name."""
     values: dict[str, object] = {}
@@ -52,6 +68,7 @@ def build_settings(build: Build | LibraryBuild, cpus: Sequence[str] = ()) -> Bui
             values["runtime"] = runtime.name
         if build.reference:
             values["cmsis-nn-build"] = "NONE"
+        values |= {key: str(size) for key, size in _largest_regions(build).items()}
         memories = [placement(build, cpu) for cpu in cpus or filter(None, [build.cpu])]
         values |= {key: memory for key, memory in (memories[0] if memories else {}).items() if _same(key, memories)}
     judged = releases if len(releases) <= MOST_JUDGED else (releases[0], releases[-1])

@@ -315,6 +315,44 @@ def test_of_several_arenas_a_finding_says_which_it_is_of(
     assert " may be " in message
 
 
+@pytest.mark.parametrize(
+    ("other", "size", "said"),
+    [
+        ("audio_tensor_arena", 300, "audio_tensor_arena, which has 'audio' in its name like the model, has 300 bytes"),
+        (
+            "audio_tensor_arena",
+            8000,
+            "audio_tensor_arena, which has 'audio' in its name like the model, has 8,000 bytes",
+        ),
+        ("radio_tensor_arena", 300, ""),
+        ("audio_arena", 300, ""),
+    ],
+)
+def test_an_arena_that_is_not_the_largest_is_that_of_the_model_by_its_name(
+    other: str, size: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = firmware(arena=1200, also=(ElfSymbol(other, RAM + 1300, size, "object"),))
+    Path("app.elf").write_bytes(image.replace(b"g_model\0", b"g_audio\0"))
+    findings = run(capsys, "app.elf", "--min-level", "note")[1]["findings"]
+    messages = [row["message"] for row in findings if row["code"] == "CNN703"]
+    assert [said in message for message in messages] == [True] * bool(said)
+
+
+@pytest.mark.parametrize(("name", "told"), [("radio_tensor_arena", True), ("audio_tensor_arena", False)])
+def test_of_several_arenas_a_note_says_which_is_compared(
+    name: str, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = firmware(arena=3000, also=(ElfSymbol(name, RAM + 3100, 300, "object"),))
+    Path("app.elf").write_bytes(image.replace(b"g_model\0", b"g_audio\0"))
+    main(["app.elf", "--output-format", "json"])
+    notes = json.loads(capsys.readouterr().out)["files"][0]["notes"]
+    said = (
+        "app.elf has 2 objects that are called arena and does not tell which is this model's: the largest, "
+        "tensor_arena of 3,000 bytes, is compared."
+    )
+    assert (said in notes) is told
+
+
 def test_code_that_a_linker_calls_writable_is_not_in_ram(capsys: pytest.CaptureFixture[str]) -> None:
     """LLD and GNU ld do so where the vector table among it is no constant."""
     content = bytearray(firmware())

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images.build import Build, LibraryBuild, read_build
 from onnxlint_cmsis.images.facts import facts_of
 from onnxlint_cmsis.images.image import ImageError
@@ -49,6 +50,40 @@ def test_an_elf_tells_its_build(tmp_path: Path) -> None:
     assert (model["name"], model["size"], model["memory"], model["aligned"]) == (
         "g_model.tflite", len(MODEL), "flash", 16
     )  # fmt: skip
+
+
+ARMLINK = "Component: Arm Compiler for Embedded 6.22 Tool: armlink [5f0e5800]\0ArmLink --strict --cpu={}"
+
+
+@pytest.mark.parametrize(
+    ("named", "core", "extension"),
+    [
+        ("Cortex-M4.fp.sp", "cortex-m4", Isa.DSP), ("Cortex-M0plus", "cortex-m0+", Isa.SCALAR),
+        ("Cortex-M33", "cortex-m33", Isa.DSP), ("Cortex-M33.no_dsp", "cortex-m33", Isa.SCALAR),
+        ("Cortex-M55", "cortex-m55", Isa.MVE), ("Cortex-M55.no_mve", "cortex-m55", Isa.DSP),
+    ],
+)  # fmt: skip
+def test_the_core_that_armlink_wrote_is_told(named: str, core: str, extension: Isa, tmp_path: Path) -> None:
+    path = tmp_path / "app.axf"
+    path.write_bytes(firmware(core={}, comment=ARMLINK.format(named)))
+    build = read_build(str(path))
+    (fact,) = (fact for fact in facts_of(build) if fact.key == "cpu")
+    assert (fact.value, fact.certainty, fact.evidence) == (core, "sure", f".comment: --cpu {core}")
+    assert build.extension is extension
+    assert [compiler.setting for compiler in build.compilers if compiler.setting] == ["armclang@6.22"]
+
+
+@pytest.mark.parametrize("named", ["Cortex-A9", "Cortex-M4 --cpu=Cortex-M33", "8-M.Main", "Cortex-M99"])
+def test_a_core_that_armlink_does_not_tell_is_not_told(named: str, tmp_path: Path) -> None:
+    facts = told(tmp_path / "app.axf", firmware(core={}, comment=ARMLINK.format(named)))
+    assert not {"cpu", "architecture"} & facts.keys()
+
+
+def test_armcc_is_no_armclang(tmp_path: Path) -> None:
+    path = tmp_path / "app.axf"
+    comment = "Component: ARM Compiler 5.06 update 7 (build 960) Tool: armlink [4d3601]"
+    path.write_bytes(firmware(core={}, comment=comment))
+    assert [compiler.setting for compiler in read_build(str(path)).compilers] == [""]
 
 
 @pytest.mark.parametrize("address", [FLASH + 0x8001, FLASH + 0x8004])

@@ -37,6 +37,7 @@ def firmware(
     room: int = 2,
     core: Mapping[int, int | str] = M4,
     local: bool = False,
+    comment: str = "GCC: (15:12.2.rel1-1) 12.2.1 20221205",
     more: Iterable[ElfSection] = (),
     also: Iterable[ElfSymbol] = (),
 ) -> bytes:
@@ -49,7 +50,7 @@ def firmware(
         ElfSection(".data" if ram else ".rodata", start, bytes(model_at - start) + model, "rw" if ram else "r"),
         ElfSection(".bss", RAM, b"", "rw", 4096, 8),
         ElfSection(".ARM.attributes", 0, attributes(core), "-"),
-        ElfSection(".comment", 0, b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0", "-"),
+        ElfSection(".comment", 0, f"{comment}\0".encode(), "-"),
         *more,
     ]
     symbols = [ElfSymbol(name, places[name], function.size, local=local) for name, function in code.items()]

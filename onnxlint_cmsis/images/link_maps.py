@@ -1,0 +1,97 @@
+"""Regions of memory by the map file that a linker wrote beside an image.
+
+GNU ld begins with a table, "Memory Configuration". armlink (--map) has a line for each execution region, with the most
+that it may take (Arm Compiler for Embedded Reference Guide, --map). ld.lld has no regions in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from onnxlint_cmsis.ground.files import read_regular
+from onnxlint_cmsis.ground.named_tuples import NamedTuple
+
+MAP_FILE = 2**26
+"""Bytes of the largest map file that is read."""
+SRAM = range(0x2000_0000, 0x4000_0000)
+"""Addresses that are RAM in every Cortex-M (Armv7-M Architecture Reference Manual, B3.1)."""
+UNLIMITED = 0xFFFF_FFFF
+"""What armlink writes where a region has no limit."""
+GNU, ARMLINK, LLD = "GNU ld", "armlink", "ld.lld"
+_GNU = re.compile(r"^(\w+) +0x([0-9a-f]{8,16}) +0x([0-9a-f]{8,16})(?: +([xrwail!]+))?[ \r]*$", re.MULTILINE)
+_EXECUTION = re.compile(
+    r"^\s*Execution Region (\S+) \((?:Exec base|Base): 0x([0-9a-f]{8}), (?:Load base: 0x[0-9a-f]{8}, )?"
+    r"Size: 0x[0-9a-f]{8}, Max: 0x([0-9a-f]{8}),",
+    re.MULTILINE,
+)
+_WRITTEN = re.compile(r"\s(?:Data|Zero)\s+RW\s")
+_SECTIONS = re.compile(r"\s*VMA\s+LMA\s+Size\s+Align\s+Out\s+In\s+Symbol\s")
+
+
+class Region(NamedTuple):
+    """A region of memory as the linker was told of it."""
+
+    name: str
+    """Its name: RAM, FLASH."""
+    address: int
+    """Its first address."""
+    size: int
+    """Its bytes."""
+    writable: bool
+    """Whether it is RAM."""
+
+
+class LinkMap(NamedTuple):
+    """What a map file says."""
+
+    linker: str = ""
+    """Who wrote it: GNU, ARMLINK or LLD; empty where there is none, or it is another linker's."""
+    regions: tuple[Region, ...] = ()
+    """Regions of memory; none by LLD."""
+
+
+NO_MAP = LinkMap()
+
+
+def map_beside(path: str) -> LinkMap:
+    """The map file beside an image: `app.map`, `app.elf.map`."""
+    for name in (Path(path).with_suffix(".map"), Path(f"{path}.map")):
+        try:
+            read = read_map(read_regular(name, MAP_FILE).decode("utf-8", "replace"))
+        except (OSError, ValueError):
+            continue
+        if read.linker:
+            return read
+    return NO_MAP
+
+
+def read_map(text: str) -> LinkMap:
+    """What the text of a map file says."""
+    start = text.find("Memory Configuration")
+    if start >= 0:
+        end = text.find("Linker script and memory map", start)
+        rows = _GNU.finditer(text, start, end if end >= 0 else start + 10_000)
+        regions = ((row[1], int(row[2], 16), int(row[3], 16), row[4] or "") for row in rows)
+        return LinkMap(
+            GNU,
+            tuple(
+                Region(name, at, size, "w" in flags or (not flags and at in SRAM))
+                for name, at, size, flags in regions
+                if size
+            ),
+        )
+    if "Execution Region " in text:
+        return LinkMap(ARMLINK, tuple(_execution_regions(text)))
+    return LinkMap(LLD if _SECTIONS.match(text) else "")
+
+
+def _execution_regions(text: str) -> Iterator[Region]:
+    """Those that have a limit; what lies in one tells whether it is written to."""
+    rows = [*_EXECUTION.finditer(text)]
+    ends = [row.start() for row in rows[1:]] + [len(text)]
+    for row, end in zip(rows, ends, strict=True):
+        address, size = int(row[2], 16), int(row[3], 16)
+        if size not in (0, UNLIMITED):
+            yield Region(row[1], address, size, address in SRAM or bool(_WRITTEN.search(text, row.end(), end)))
