@@ -65,7 +65,7 @@ CONVERTED = "This is a lower bound: {title} keeps its structures in RAM too, and
 
 def _own_ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: MemoryRoom) -> RamNeed:
     """Arena, and the largest scratch of a layer, which the application keeps beside it."""
-    scratch = model.scratch(target)
+    scratch, settings = model.scratch(target), model.settings
     largest = max(scratch.values(), default=0)
     arena, peak = plan_arena(uses).size, peak_of(uses)
     remedy = None
@@ -90,6 +90,7 @@ def _own_ram(model: ModelAnalysis, uses: ArenaUses, target: Target, room: Memory
         _location(model, step.node if step else -1),
         _beside(model, RAM_BESIDE),
         least=model.execution.by_runtime,
+        converted=not model.format.interpreter and (settings.runtime.reads_tflite or not settings.runtime.judges),
     )
 
 

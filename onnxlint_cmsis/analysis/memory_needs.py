@@ -53,6 +53,8 @@ class RamNeed(NamedTuple):
     """Whether that is a lower bound."""
     exact: ExactWay | None = None
     """The least that was found without changing an output; None where nothing was looked for, or found."""
+    converted: bool = False
+    """Whether a converter may write a `.tflite` file of the model, which a fix makes smaller in more ways."""
 
     @property
     def fits(self) -> bool:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.memory_needs import ExactWay
 
+CONVERT = "convert the float model to an int8 .tflite file, of which --fix with --ram computes layers in parts too"
+"""What to do about an ONNX model: converters write none of its integers, so that no parts of it are proven there."""
+
 
 def fits_exactly(exact: ExactWay | None, room: int | None) -> bool:
     """Tell whether a fix makes the model fit."""

@@ -161,13 +161,6 @@ def test_two_subgraphs() -> None:
     check(data, int(needed(data) * 0.8))
 
 
-def test_layers_in_float_are_left_with_a_plan_at_most() -> None:
-    data = expanding("FLOAT32")
-    result, _ = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
-    assert not result.added
-    assert any("does not fit" in note for note in result.notes)
-
-
 @pytest.mark.parametrize("reader", ["twice", "output"])
 def test_a_map_that_is_read_elsewhere_stays_whole(reader: str) -> None:
     mobile = Net(6)

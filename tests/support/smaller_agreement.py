@@ -38,9 +38,9 @@ MOST = (5, 20, 50)
 
 
 def drawn(seed: int, kind: str = "") -> bytes:
-    """A net of blocks that expand for an even seed, and one of branches for an odd one."""
+    """A net of branches for each fourth seed, of which a fifth gets smaller; else one of blocks that expand."""
     types = ["INT8"] * 4 + ["INT16"]
-    return branching(seed, kind or random.Random(seed).choice(types)) if seed % 2 else net(seed, kind)
+    return branching(seed, kind or random.Random(seed).choice(types)) if seed % 4 == 1 else net(seed, kind)
 
 
 def disagreements(data: bytes, new: bytes, seed: int) -> Iterator[str]:

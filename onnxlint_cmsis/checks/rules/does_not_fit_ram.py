@@ -12,7 +12,8 @@ layers, a layer that writes over its input, or fewer channels in the layers that
 Those of a Concat are decided by the layers in front of it.
 
 **What to do.** `--fix` with the same `--ram` or `--board` writes what computes the same and fits. Else make the change,
-or the input smaller. `onnxlint-cmsis memory` prints the plan.
+or the input smaller. Of an ONNX model, convert the float model to an int8 `.tflite` file and fix that
+([why](../fitting.md#what-of-an-onnx-file)). `onnxlint-cmsis memory` prints the plan.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.memory_needs import RamNeed, listed
-from onnxlint_cmsis.checks.exact_fit import exact_facts, exact_remedy, exact_text, fits_exactly
+from onnxlint_cmsis.checks.exact_fit import CONVERT, exact_facts, exact_remedy, exact_text, fits_exactly
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
@@ -63,6 +64,8 @@ def run(need: RamNeed) -> Iterator[Statement]:
     facts |= exact_facts(need.exact)
     text = " ".join(filter(None, sentences))
     remedy = exact_remedy(need.exact, need.room.ram)
+    if need.converted and not remedy:
+        remedy = f"Make the model smaller, take a larger device, or {CONVERT}."
     yield Statement(text, need.location, (need.target,), properties=facts, remedy=remedy)
 
 

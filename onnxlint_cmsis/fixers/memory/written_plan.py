@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers, TargetTotal
+from onnxlint_cmsis.checks.exact_fit import CONVERT
 from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
@@ -38,7 +40,7 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
     options = start.request.options
     least = POLICIES[options.policy].least_arena
     if not isinstance(end.analysis.execution, Interpretation):
-        notes = (*fixed.result.notes, *((NO_ARENA,) if least else ()))
+        notes = (*fixed.result.notes, *_notes_without_arena(end, least=least))
         return fixed._replace(result=fixed.result._replace(notes=notes))
     had = _had_plan(start)
     asked = plans_memory(options.policy, start.request.analysis.rooms) and start.request.plans(RULE)
@@ -71,6 +73,15 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         certificate=certificate,
     )
     return Fixed(result, new.data, new, cut.least)
+
+
+def _notes_without_arena(end: Snapshot, *, least: bool) -> Iterator[str]:
+    """What is said of a model that no plan and no parts are made of, as clauses."""
+    if least:
+        yield NO_ARENA
+    needs = [fit.ram for fit in device_fits(end.analysis) if fit.ram and fit.ram.converted]
+    if not all(need.fits for need in needs):
+        yield f"it does not fit: {CONVERT}"
 
 
 def _macs(state: Snapshot) -> int:
