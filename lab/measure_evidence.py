@@ -63,23 +63,31 @@ def changes(check: RoutingCheck, target: Target, costs: dict[KernelCall, float])
             yield call.entry, inside, (costs[after] / before - 1) * 100
 
 
-def rows(folder: Path) -> Iterator[Evidence]:
-    """Every row of the table, checks in code order, files in name order."""
-    checks = [check.run for check in every_check() if isinstance(check.run, RoutingCheck) and check.run.gain.rule]
-    for path in sorted(path for isa in Isa for path in folder.glob(f"*-{isa.value}.jsonl.gz")):
-        name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
-        target = Target(isa, Isa(isa), normalise_release(name), COMPILER)
-        costs = read(path)
-        for check in checks:
-            groups: dict[tuple[str, bool], list[float]] = {}
-            for entry, inside, percent in changes(check, target, costs):
-                groups.setdefault((entry, inside), []).append(percent)
-            for (entry, inside), percents in groups.items():
-                median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
-                faster = sum(percent < 0 for percent in percents)
-                yield Evidence(
-                    check.gain.rule, entry, target.release, isa, inside, len(percents), faster, median, worst
-                )
+def files(folder: Path) -> list[Path]:
+    """Files of builds of each instruction set by the first compiler, in name order."""
+    return sorted(path for isa in Isa for path in folder.glob(f"*-{isa.value}.jsonl.gz"))
+
+
+def target_of(path: Path) -> Target:
+    """What a file was measured on."""
+    name, _, isa = path.name.removesuffix(".jsonl.gz").rpartition("-")
+    return Target(isa, Isa(isa), normalise_release(name), COMPILER)
+
+
+def rows(path: Path) -> Iterator[Evidence]:
+    """Every row of the table that comes from a file, checks in code order."""
+    target, costs = target_of(path), read(path)
+    for check in every_check():
+        if not isinstance(check.run, RoutingCheck) or not check.run.gain.rule:
+            continue
+        groups: dict[tuple[str, bool], list[float]] = {}
+        for entry, inside, percent in changes(check.run, target, costs):
+            groups.setdefault((entry, inside), []).append(percent)
+        for (entry, inside), percents in groups.items():
+            median, worst = round(statistics.median(percents), 1), round(max(percents), 1)
+            faster = sum(percent < 0 for percent in percents)
+            build = target.release, target.isa.value
+            yield Evidence(check.run.gain.rule, entry, *build, inside, len(percents), faster, median, worst)
 
 
 def table_with(fresh: list[Evidence]) -> str:
@@ -92,7 +100,7 @@ def table_with(fresh: list[Evidence]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the table, or with --check compare it; 1 where it differs."""
-    table = table_with(list(rows(Path(arguments[0]))))
+    table = table_with([row for path in files(Path(arguments[0])) for row in rows(path)])
     if "--check" in arguments:
         return int(table != PAIRS.read_text(encoding="utf-8"))
     PAIRS.write_text(table, encoding="utf-8")

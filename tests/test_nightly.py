@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from support.nightly import one_of
@@ -42,6 +45,41 @@ def test_one_of_some_cases_is_run_at_a_push() -> None:
         (("c", 3), "third", ["nightly"]),
     ]
     assert rest[2] == ("d", 4)
+
+
+def reached(paths: list[Path]) -> set[Path]:
+    """Files of the project that some files import, and that those import."""
+    folders = [ROOT, ROOT / "tests", ROOT / "lab", ROOT / "scripts"]
+    seen: set[Path] = set()
+    while paths:
+        seen |= {*paths}
+        names: set[str] = set()
+        for node in (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        stems = [folder.joinpath(*name.split(".")) for folder in folders for name in names]
+        modules = [file for stem in stems for file in (stem.with_suffix(".py"), stem / "__init__.py")]
+        paths = [file for file in modules if file.is_file() and file not in seen]
+    return seen
+
+
+def test_kernels_are_tested_without_what_stands_above_them() -> None:
+    """So that a push which changes nothing of what they reach may leave their tests out."""
+    files = reached([*(ROOT / "tests" / "cmsis_nn").glob("*.py")])
+    package = ROOT / "onnxlint_cmsis"
+    rooms = {path.relative_to(package).parts[0] for path in files if path.is_relative_to(package)}
+    assert rooms == {"cmsis_nn", "ground"}
+    others = {path.relative_to(ROOT).parts[0] for path in files if not path.is_relative_to(package)}
+    assert others == {"tests", "lab"}
+    command = (
+        (ROOT / ".ci" / "run")
+        .read_text(encoding="utf-8")
+        .partition("\nif ! changed .ci lab ")[2]
+        .partition("; then")[0]
+    )
+    assert {"onnxlint_cmsis/cmsis_nn", "onnxlint_cmsis/ground", "tests/cmsis_nn", "tests/support"} <= {*command.split()}
 
 
 def test_only_a_push_leaves_them_out() -> None:

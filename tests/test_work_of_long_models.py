@@ -171,7 +171,7 @@ def test_work_grows_with_the_operators(
     monkeypatch.setattr(free_plan, "MOST_BUFFERS", 2)
     suffix = ".onnx" if make in (joined, spread, weighted, shared_out, rectified) else ".tflite"
     lines = []
-    for count in (60, 120, 240):
+    for count in (40, 80, 160):
         files = {name: tmp_path / f"{name}{count}{suffix}" for name in ("FILE", "COPY", "OTHER")}
         data, doc_string = make(count), b"2\1x"
         for path, held in zip(files.values(), (data, data + doc_string, data.replace(b"Relu", b"Ceil")), strict=True):
@@ -181,7 +181,7 @@ def test_work_grows_with_the_operators(
         lines.append(lines_of(lambda command=command: main(command)))
     few, twice, most = lines
     assert most.total() - few.total() > 1000
-    steep = [code for code in most if most[code] - twice[code] > 2.8 * (twice[code] - few[code]) + 8000]
+    steep = [code for code in most if most[code] - twice[code] > 2.8 * (twice[code] - few[code]) + 3500]
     assert [f"{code.co_filename}: {code.co_name}" for code in steep] == []
 
 

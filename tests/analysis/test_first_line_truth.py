@@ -82,7 +82,7 @@ def firmware(row: dict[str, Any]) -> Build:
 
 
 @needs_shared
-@pytest.mark.parametrize("every", one_of(2, (5, 1)))
+@pytest.mark.parametrize("every", one_of(2, (9, 1)))
 def test_firmware_of_tensorflow_lite_micro(every: int) -> None:
     """One of so many models with all that was built of it."""
     measured = [*rows("models"), *rows("synthetic")]

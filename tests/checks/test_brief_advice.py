@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.subjects import way_out
 from onnxlint_cmsis.ground.findings import Finding, Location, Resize
 from onnxlint_cmsis.ground.types import Freedom, Level
 from support.goldens import Told
-from support.linter import target_of
+from support.targets import target_of
 
 
 @pytest.mark.parametrize(

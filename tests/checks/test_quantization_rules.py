@@ -19,10 +19,11 @@ from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
 from support import paths
 from support.goldens import Told
-from support.linter import analysed, target_of
+from support.linter import analysed
 from support.quantized_models import CASES, Qdq, convolution, dense
 from support.quantizer_runs import M4, findings, levels
 from support.rule_examples import codes_and_levels
+from support.targets import target_of
 
 BUILT = {
     "plain convolution": {},

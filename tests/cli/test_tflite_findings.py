@@ -14,8 +14,8 @@ from onnxlint_cmsis.config.file_reading import SettingsLayer
 from onnxlint_cmsis.config.files import Configuration
 from onnxlint_cmsis.ground.types import Level
 from support import paths
-from support.linter import target_of
 from support.nightly import one_of
+from support.targets import target_of
 
 VECTORS = paths.SHARED / "vectors" / "tflm"
 needs_vectors = pytest.mark.skipif(not VECTORS.exists(), reason="the complete firmware rows are not beside the project")
@@ -48,7 +48,7 @@ def path_of(name):
 
 @cache
 def settings_of(cpu):
-    layer = SettingsLayer("command line", "/", {"targets": [cpu]})
+    layer = SettingsLayer("command line", "/", {"targets": [cpu], "size-checks-limit": 0})
     return Configuration(isolated=True, options=layer).settings_for("a.tflite")
 
 

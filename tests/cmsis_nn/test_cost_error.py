@@ -14,7 +14,7 @@ from onnxlint_cmsis.cmsis_nn.layer_records import call_of
 from onnxlint_cmsis.cmsis_nn.library import cost_of_route, instructions_range, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair, Target
 from support import paths
-from support.linter import target_of
+from support.targets import target_of
 
 EVERY = 9
 """One of so many measured shapes is looked at."""

@@ -28,8 +28,8 @@ from onnxlint_cmsis.cmsis_nn.releases import RELEASES, measured_on
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa, parse_target
 from onnxlint_cmsis.ground.types import Dims, Isa, KernelCall, Pair, Target
 from support import paths
-from support.linter import target_of
 from support.nightly import one_of
+from support.targets import target_of
 
 SAMPLE = paths.DATA / "cost_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "cost"

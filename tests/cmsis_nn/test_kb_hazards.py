@@ -14,7 +14,7 @@ from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.cmsis_nn.tables import hazard
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.goldens import Told
-from support.linter import target_of
+from support.targets import target_of
 
 
 def truncated(left: int, right: int) -> int:

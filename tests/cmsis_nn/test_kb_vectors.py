@@ -12,8 +12,8 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.json_records import shape_answer
 from onnxlint_cmsis.cmsis_nn.tables import hazard
 from support import paths
-from support.linter import target_of
 from support.nightly import one_of
+from support.targets import target_of
 
 SAMPLE = paths.DATA / "dispatch_sample.jsonl.gz"
 SHARED = paths.SHARED / "vectors" / "dispatch"

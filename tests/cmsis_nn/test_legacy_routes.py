@@ -10,7 +10,7 @@ from onnxlint_cmsis.cmsis_nn.library import LEGACY as FAMILY
 from onnxlint_cmsis.cmsis_nn.tables import LEGACY_ENTRIES, wrapper_for
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.goldens import Told
-from support.linter import target_of
+from support.targets import target_of
 
 LEGACY = ("cmsis5-5.6.0", "cmsis5-5.7.0", "cmsis5-5.8.0", "cmsis5-5.9.0")
 NEWEST = LEGACY[-1]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import Dims, FloatCall, KernelCall
-from support.linter import target_of
+from support.targets import target_of
 
 Numbers = NDArray[np.float64]
 STEPS = (1, 2, 5, 20)

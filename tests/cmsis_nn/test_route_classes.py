@@ -13,7 +13,7 @@ from onnxlint_cmsis.cmsis_nn.library import cost, predicted, route, route_classe
 from onnxlint_cmsis.cmsis_nn.releases import RELEASES
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.draws import draws
-from support.linter import target_of
+from support.targets import target_of
 
 CPUS = ("cortex-m0", "cortex-m4", "cortex-m55")
 planes = st.tuples(st.integers(1, 9), st.integers(1, 12))

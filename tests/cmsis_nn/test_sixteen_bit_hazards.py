@@ -7,7 +7,7 @@ import pytest
 from onnxlint_cmsis.cmsis_nn.evidence import recorded
 from onnxlint_cmsis.cmsis_nn.library import all_hazards, route
 from onnxlint_cmsis.ground.types import Dims, KernelCall
-from support.linter import target_of
+from support.targets import target_of
 
 OTHERS = ("conv-16-bit-", "transpose-16-bit-", "relu-")
 NEW = {row.id for row in all_hazards() if "-16-bit-" in row.id and not row.id.startswith(OTHERS)}

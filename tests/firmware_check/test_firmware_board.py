@@ -214,7 +214,7 @@ def test_a_model_of_which_no_layer_fits_the_board_is_said(tmp_path: Path, told: 
 def test_a_sweep_measures_what_the_cost_model_predicts(tmp_path: Path) -> None:
     from onnxlint_cmsis.cmsis_nn.library import cost
     from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
-    from support.linter import target_of
+    from support.targets import target_of
 
     done = check("sweep", "--kind", "dw", "--every", "5", "--target", "cortex-m4", folder=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]

@@ -43,8 +43,8 @@ from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_runs import check, data, needs_firmware
 from support.goldens import Told
-from support.linter import target_of
 from support.quantized_models import Qdq
+from support.targets import target_of
 from support.tflite_models import conv_model
 from support.tflite_writer import write
 

@@ -31,7 +31,7 @@ from onnxlint_cmsis.cmsis_nn.tables import hazard
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import broken_library, check, lacking, needs_firmware
 from support.goldens import Told
-from support.linter import target_of
+from support.targets import target_of
 
 WRAPPER = "Source/ConvolutionFunctions/arm_convolve_wrapper_s8.c"
 

@@ -24,7 +24,7 @@ from firmware_check.options import board_named
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING
 from support.goldens import Told
-from support.linter import target_of
+from support.targets import target_of
 
 FOLDER = os.environ.get("ONNXLINT_CMSIS_5", "")
 ORDERS = {

@@ -13,9 +13,10 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 from support.expanding_nets import CODES, Net, expanding, net
-from support.linter import fixed, linted, target_of
+from support.linter import fixed, linted
 from support.nightly import one_of
 from support.paths import SHARED
+from support.targets import target_of
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 from support.tflm_agreement import REFERENCE
@@ -78,7 +79,7 @@ def test_the_fewest_groups_that_fit_are_written(kind: str) -> None:
     assert joins[-1] <= 10
 
 
-@pytest.mark.parametrize("more", [{"kernel": (5, 1)}, {"kernel": (2, 3)}, {"seed": 11}, {"stride": 3}])
+@pytest.mark.parametrize("more", one_of(2, [{"kernel": (5, 1)}, {"kernel": (2, 3)}, {"stride": 3}, {"seed": 11}]))
 def test_strides_and_windows(more: dict[str, Any]) -> None:
     data = expanding(**more)
     check(data, int(needed(data) * 0.9))
@@ -112,7 +113,9 @@ def blocks(*calls: str, size: tuple[int, int] = (24, 24)) -> bytes:
     return write(mobile.model(last))
 
 
-@pytest.mark.parametrize("calls", [("pad", "depthwise"), ("pad", "depthwise", "pool"), ("depthwise", "pool")])
+@pytest.mark.parametrize(
+    "calls", one_of(2, [("pad", "depthwise", "pool"), ("pad", "depthwise"), ("depthwise", "pool")])
+)
 def test_a_pad_in_front_and_a_pool_behind_go_along(calls: tuple[str, ...]) -> None:
     data = blocks(*calls)
     assert calls[0] == "pad" or operators_of(data).count("PAD") == 0
@@ -197,7 +200,7 @@ def test_the_finding_names_what_fits_and_what_to_register() -> None:
     assert any("AddConcatenation()" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("seed", one_of(3, range(12)))
+@pytest.mark.parametrize("seed", one_of(6, range(12)))
 def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
     data = net(seed)
     ram = int(needed(data) * random.Random(seed).choice([0.5, 0.7, 0.85]))
@@ -280,7 +283,7 @@ def test_nothing_is_promised_of_one_target_that_another_has_no_room_for() -> Non
 
 
 @WHEEL
-@pytest.mark.parametrize("seed", one_of(3, range(12)))
+@pytest.mark.parametrize("seed", one_of(6, range(3, 15)))
 def test_random_nets_compute_the_same(seed: int) -> None:
     data = net(seed)
     share = random.Random(seed).choice([0.5, 0.7, 0.85])

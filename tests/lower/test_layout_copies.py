@@ -22,8 +22,8 @@ from onnxlint_cmsis.lower.layout_copies import memory_layout
 from onnxlint_cmsis.lower.lowering import lower
 from onnxlint_cmsis.lower.memory_order import Stored, lies_in, reshaped
 from support import linter, paths
-from support.linter import target_of
 from support.models import read, text
+from support.targets import target_of
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]> g (float[1, 3, 6, 8] x) => (float[] y)'
 FILTERS = "float[8, 3, 3, 3] w = {0}, float[8, 8, 3, 3] v = {0}"

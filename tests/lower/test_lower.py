@@ -13,8 +13,8 @@ from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import Dims, Pair
 from onnxlint_cmsis.lower.lowering import lower
 from support.draws import draws
-from support.linter import target_of
 from support.models import finished, one_node, qdq, read, text
+from support.targets import target_of
 
 
 def only(model: onnx.ModelProto, assumed: str = "s8"):

@@ -10,8 +10,8 @@ from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.lowering import lower
 from support.dims_graphs import Builder
-from support.linter import target_of
 from support.models import finished, read
+from support.targets import target_of
 
 
 def convolution(bias: str, groups: int) -> KernelCall:

@@ -18,9 +18,9 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.model_error import ModelError
 from support import paths
 from support.goldens import Told
-from support.linter import target_of
 from support.models import finished, one_node, read, text
 from support.quantized_models import CASES, convolution, dense
+from support.targets import target_of
 
 CMSIS_NN = (Outcome.CMSIS_NN, None)
 

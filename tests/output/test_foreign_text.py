@@ -31,6 +31,7 @@ from onnxlint_cmsis.output.plain import (
     toml_string,
 )
 from onnxlint_cmsis.output.wrapping import wrapped
+from support.draws import draws
 from support.models import text
 from support.report_models import NET
 from support.tflite_models import conv_model, tensor
@@ -150,7 +151,7 @@ def check_output(form: str, out: str) -> None:
         }  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(12, 4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(MODELS, st.sampled_from([40, 57, 80, 200]), st.sampled_from([(), ("--full-names", "--explain")]))
 def test_nothing_acts_in_any_command_or_format(
     capfd: pytest.CaptureFixture[str],
@@ -202,7 +203,7 @@ def hostile_tflite(drawn: dict[str, str]) -> bytes:
     return write(model)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(12, 4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(MODELS, st.sampled_from(["--diff", "--fix"]))
 def test_nothing_acts_in_fixes_overlays_or_names_of_a_tflite_file(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str], change: str

@@ -13,9 +13,10 @@ from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layers import layer_reports
 from onnxlint_cmsis.cmsis_nn.targets import parse_isa
 from onnxlint_cmsis.runtimes.runtime import EXECUTORCH, EXECUTORCH_RELEASES, Runtime
-from support.linter import analysed, target_of
+from support.linter import analysed
 from support.paths import ROOT
 from support.pte_writer import PteWriter
+from support.targets import target_of
 
 CLONE: dict[str, Any] = {
     "op": "_clone_dim_order", "types": ["int8", "int8"], "sizes": [1, 16, 8, 8], "axes": [0, 1, 2, 3],

@@ -10,8 +10,9 @@ import pytest
 
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.runtimes.memory_report import MethodMemory
-from support.linter import analysed, target_of
+from support.linter import analysed
 from support.pte_writer import PteWriter
+from support.targets import target_of
 
 CALL = ("KernelCall", {"op_index": 0, "args": [0, 0, 0]})
 MOVE = ("MoveCall", {"move_from": 0, "move_to": 0})

@@ -14,8 +14,8 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.executorch.interpret import Interpretation, ProgramRow
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from support.goldens import Told
-from support.linter import target_of
 from support.pte_writer import NHWC, PteWriter
+from support.targets import target_of
 
 RUNS, STOPS, WRONG = Outcome.REFERENCE, Outcome.REFUSED, Outcome.WRONG
 NO_KERNEL = Outcome.NO_KERNEL

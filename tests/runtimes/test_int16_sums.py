@@ -18,7 +18,8 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild, build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths
-from support.linter import linted, target_of
+from support.linter import linted
+from support.targets import target_of
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 

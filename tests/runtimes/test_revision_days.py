@@ -15,8 +15,9 @@ from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS, PLAIN
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmOperator
 from support import paths
-from support.linter import linted, target_of
+from support.linter import linted
 from support.quantized_models import Qdq
+from support.targets import target_of
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write
 

@@ -21,9 +21,9 @@ from onnxlint_cmsis.runtimes.judged_layers import JudgedLayer, conditions_of
 from onnxlint_cmsis.runtimes.runtime import Runtime, runtime_notes, runtime_of
 from onnxlint_cmsis.runtimes.status import STATUS_OF_TFLM, status_text
 from onnxlint_cmsis.runtimes.tvm import PARTITIONED
-from support.linter import target_of
 from support.models import one_node, text
 from support.quantized_models import CASES, IMAGE, Qdq, constant_operand, convolution, dense
+from support.targets import target_of
 
 REFUSED, WRONG, HALTS = Outcome.REFUSED, Outcome.WRONG, Outcome.HALTS
 REFERENCE, CMSIS_NN, UNDECIDED = Outcome.REFERENCE, Outcome.CMSIS_NN, Outcome.UNDECIDED

@@ -24,7 +24,7 @@ from onnxlint_cmsis.runtimes.tflm.resolver import CUSTOM_METHODS
 from onnxlint_cmsis.runtimes.tflm.resource_variables import resource_variables
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS
 from onnxlint_cmsis.runtimes.tflm.structures import ARENA, OPERATORS
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 

@@ -16,9 +16,9 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, least_head
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
-from support.linter import target_of
 from support.paths import SHARED
 from support.planned_models import FITTING, WASTING, chain, with_plan
+from support.targets import target_of
 from support.tflite_models import decoding_model, one_operator, streaming_model, tensor
 from support.tflite_writer import operator_code, write
 from support.tflm_runs import wheel_run

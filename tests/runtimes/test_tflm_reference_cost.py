@@ -29,8 +29,9 @@ from onnxlint_cmsis.runtimes.tflm.reference_cost import (
 )
 from onnxlint_cmsis.runtimes.tflm.revisions import NEWEST, REVISIONS
 from support import paths
-from support.linter import analysed, layered, target_of
+from support.linter import analysed, layered
 from support.models import text
+from support.targets import target_of
 from support.tflite_chains import Chain
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

@@ -14,7 +14,7 @@ from onnxlint_cmsis.runtimes.tflm.custom_operators import CUSTOM
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support import paths
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_writer import restore, write
 from support.tflm_rows import build_of, differences
 

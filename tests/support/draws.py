@@ -8,6 +8,6 @@ AT_A_PUSH = 25
 """Examples of each property test in the profile `push`, which .ci/run chooses."""
 
 
-def draws(most: int) -> int:
+def draws(most: int, pushed: int = AT_A_PUSH) -> int:
     """Return `most`, or in the profile `push` what a push draws at most."""
-    return min(most, AT_A_PUSH) if settings.default.max_examples <= AT_A_PUSH else most
+    return min(most, pushed) if settings.default.max_examples <= AT_A_PUSH else most

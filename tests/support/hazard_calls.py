@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.ground.types import KernelCall
-from support.linter import target_of
+from support.targets import target_of
 
 CPUS = ("cortex-m3", "cortex-m4", "cortex-m55")
 

@@ -14,21 +14,14 @@ from onnxlint_cmsis.analysis.fix_results import FixResult
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.cli.engine import layers_report, lint_file
 from onnxlint_cmsis.cli.file_fix import fix_file
-from onnxlint_cmsis.cmsis_nn.targets import parse_target
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.formats.format import ONNX, part
-from onnxlint_cmsis.ground.types import Target
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.output.layers import LayersReport
 
 Model = ModelProto | bytes | Path | str
 """A model in memory, or the path of the file that holds it."""
-
-
-def target_of(cpu: str = "cortex-m4", release: str = "7.0.0", compiler: str = "gcc") -> Target:
-    """A CPU with a release and a compiler."""
-    return parse_target(cpu, release, compiler)
 
 
 def analysed(model: Model, name: str = "m.onnx", **settings: Any) -> ModelAnalysis:

@@ -27,7 +27,7 @@ from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
 from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_edits import edited
 from support.tflite_runs import (
     DIFFERS,

@@ -20,7 +20,7 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
-from support.linter import target_of
+from support.targets import target_of
 from support.tflm_drafts import OPERATORS, random_file
 from support.tflm_wheel import outcomes
 

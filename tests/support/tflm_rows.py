@@ -6,7 +6,7 @@ from typing import Any
 
 from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
-from support.linter import target_of
+from support.targets import target_of
 
 STOPPED = {"abort": "halt", "timeout": "halt"}
 """Ways in which a failing check shows under the emulator."""

@@ -26,7 +26,7 @@ from onnxlint_cmsis.runtimes.tflm.build import TflmBuild
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.verdicts import TflmReport
 from support.forked import python
-from support.linter import target_of
+from support.targets import target_of
 from support.tflm_drafts import MAKERS, OPERATORS, Draft
 
 BUILD = TflmBuild(target_of("cortex-m4", "main"), checks=False, with_cmsis_nn=False)

@@ -16,7 +16,7 @@ from onnxlint_cmsis.runtimes.host.difference import difference
 from onnxlint_cmsis.runtimes.host.hosts import LITERT, REFERENCE
 from onnxlint_cmsis.runtimes.host.layer import HostLayer
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_fields import described
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

@@ -14,7 +14,7 @@ from onnxlint_cmsis.operators.tflite_misreads import INDICES
 from onnxlint_cmsis.runtimes.host.bounds import unsteady
 from onnxlint_cmsis.runtimes.host.hosts import REFERENCE
 from onnxlint_cmsis.runtimes.tflm.interpret import wrong_operators
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_edits import KINDS
 from support.tflite_models import one_operator, tensor
 from support.tflite_writer import write

@@ -19,8 +19,8 @@ from onnxlint_cmsis.fixers.planning.prices import Prices
 from onnxlint_cmsis.ground.types import Dims
 from support.conv_chains import chain
 from support.dims_graphs import Builder
-from support.linter import target_of
 from support.models import text
+from support.targets import target_of
 
 M4, M55 = (target_of(name, "7.0.0", "gcc") for name in ("cortex-m4", "cortex-m55"))
 

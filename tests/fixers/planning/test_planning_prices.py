@@ -26,9 +26,10 @@ from support import paths
 from support.conv_chains import chain
 from support.draws import draws
 from support.fix_random import models
-from support.linter import analysed, target_of
+from support.linter import analysed
 from support.models import read
 from support.quantized_models import transposed
+from support.targets import target_of
 from support.tflite_models import streaming_model
 from support.tflite_writer import write
 

@@ -23,7 +23,7 @@ from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support import linter, paths
 from support.draws import draws
-from support.linter import target_of
+from support.targets import target_of
 from support.tflite_steps import random_chain
 
 TARGET = target_of("cortex-m55", "main")

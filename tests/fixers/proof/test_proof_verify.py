@@ -25,6 +25,7 @@ from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.types import Freedom
 from support import paths
 from support.dims_graphs import Builder
+from support.draws import draws
 from support.fix_graphs import Case, case, input_of
 from support.goldens import Told
 from support.lanes_checks import analysed
@@ -511,9 +512,10 @@ def test_vww96_without_its_dead_lanes_is_the_same_bit_for_bit_on_a_thousand_inpu
     after = with_plan(model, analysis.graph, analysis.dimensions, Plan(kept, analysis.lanes.increments(removed)))
     assert sum(map(len, removed.values())) >= 971
     assert after.ByteSize() < 0.47 * model.ByteSize()
-    proof = prove(path.read_bytes(), after.SerializeToString(), beside=path, inputs=range(1000))
+    inputs = draws(1000, 100)
+    proof = prove(path.read_bytes(), after.SerializeToString(), beside=path, inputs=range(inputs))
     assert proof.equal, proof.reason
-    assert proof.inputs >= 1000
+    assert proof.inputs >= inputs
     assert {difference.largest for difference in proof.differences} == {0}
 
 

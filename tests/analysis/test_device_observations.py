@@ -11,7 +11,8 @@ import pytest
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route
 from support import paths
-from support.linter import analysed, target_of
+from support.linter import analysed
+from support.targets import target_of
 
 FOLDER = paths.SHARED / "cases" / "device"
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="needs the device's observations in a folder `shared`")
