@@ -32,7 +32,7 @@ TITLES = {
     "cmsis_nn_memcpy": "Copies", "cmsis_nn_level": "Level", "runtime": "Runtime", "runtime_since": "Its day",
     "kernels": "Kernels", "tensor_sizes": "Structures", "operators": "Operators", "operators_linked": "Linked too",
     "resolver": "Resolver", "model": "Model", "arena": "Arena", "ram": "RAM", "flash": "Flash", "region": "Region",
-    "map": "Map",
+    "map": "Map", "uncompiled": "Not compiled", "cmsis_nn_files": "CMSIS-NN",
 }  # fmt: skip
 """What people read for each key."""
 WIDTH = 13

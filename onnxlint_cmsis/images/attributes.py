@@ -28,6 +28,8 @@ ARCHITECTURES: Mapping[int, tuple[str, tuple[str, ...]]] = MappingProxyType(
 
 _LINKED_FOR = re.compile(r"--cpu=(Cortex-M\d+(?:\+|plus)?)((?:[.+]\w+)*)", re.IGNORECASE)
 """Core that armlink writes, with what it has or lacks: `--cpu=Cortex-M33.no_dsp`."""
+ALIGNED_ONLY = ("Armv6-M", "Armv8-M Baseline")
+"""Architectures without unaligned accesses (Armv6-M and Armv8-M Architecture Reference Manuals, alignment support)."""
 DSP_BY_CHOICE = ("Armv8-M Mainline",)
 WITH_MVE = ("Armv8.1-M Mainline",)
 INTEGER_MVE = 1
@@ -56,6 +58,11 @@ class Attributes:
     def architecture(self) -> str:
         """The architecture; empty where nothing tells it."""
         return ARCHITECTURES.get(self.number(CPU_ARCH), ("", ()))[0]
+
+    @property
+    def reads_unaligned(self) -> bool:
+        """Tell whether code for it may read words where they are not aligned, so that it needs no memcpy for that."""
+        return self.architecture not in ALIGNED_ONLY
 
     @property
     def cores(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from onnxlint_cmsis.images.runtime_use import (
     runtime_use,
 )
 from onnxlint_cmsis.images.thumb import Code
+from onnxlint_cmsis.images.uncompiled import is_bitcode, is_uncompiled, library_files
 
 ARMV7E_M = 13
 """Tag_CPU_arch of an architecture that has the DSP extension always."""
@@ -212,12 +213,16 @@ class LibraryBuild:
         """Operators of TensorFlow Lite Micro whose kernels it has."""
         self.attributes = Attributes({})
         """Attributes of the first of its files."""
+        uncompiled: list[str] = []
         functions: dict[str, Code] = {}
         compilers: dict[str, Compiler] = {}
         operators: set[str] = set()
         levels: dict[str, tuple[str, ...]] = {}
         left = len(data) + MOST_CODE
         for member in archive.members(data):
+            if is_bitcode(member.data):
+                self.members += 1
+                uncompiled.append(member.name)
             if bytes(member.data[:4]) != MAGIC:
                 continue
             left -= len(member.data)
@@ -225,6 +230,7 @@ class LibraryBuild:
                 raise ImageError("its members have more bytes than the file")
             build = Build(member.name, read_elf(member.data))
             self.members += 1
+            uncompiled += [member.name] if is_uncompiled(build.image) else []
             members = functions_of(build.image)
             functions |= members
             for level, files in library_levels(build.image, members).items() if members else ():
@@ -235,6 +241,8 @@ class LibraryBuild:
             self.asked = self.asked or next(filter(is_function, called), "")
             if not self.attributes.values:
                 self.attributes = build.attributes
+        self.uncompiled = tuple(uncompiled)
+        """Names of members that the linker compiles (-flto)."""
         self.compilers = tuple(compilers.values())
         self.registrations = tuple(sorted(operators))
         self.library: LibraryUse | None = use_of(functions, inlined=False, archive=True)
@@ -253,9 +261,14 @@ class LibraryBuild:
         return _extension(self.attributes)
 
     @property
+    def uncompiled_files(self) -> tuple[str, ...]:
+        """Sources of CMSIS-NN that the linker compiles, by names of members."""
+        return library_files(self.uncompiled)
+
+    @property
     def reference(self) -> bool:
         """Tell whether it has kernels of TensorFlow Lite Micro, and neither has nor calls a function of CMSIS-NN."""
-        return bool(self.registrations) and self.library is None and not self.asked
+        return bool(self.registrations) and self.library is None and not self.asked and not self.uncompiled
 
     @property
     def reference_operators(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from onnxlint_cmsis.images.library_use import LibraryUse
 from onnxlint_cmsis.images.link_maps import LLD
 from onnxlint_cmsis.images.memory_use import region_name
 from onnxlint_cmsis.images.runtime_use import RuntimeUse
+from onnxlint_cmsis.images.uncompiled import releases_of
 
 SURE, MAY = "sure", "may"
 Value = str | int | bool | list[str] | dict[str, object]
@@ -37,7 +38,8 @@ def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
         return (
             *_target(build),
             *_compilers(build.compilers),
-            *_library(build.library, 0),
+            *_library(build, 0),
+            *_uncompiled(build),
             *_levels(build),
             *_kernels_of(build),
         )
@@ -45,7 +47,7 @@ def facts_of(build: Build | LibraryBuild) -> tuple[Fact, ...]:
         *_target(build),
         *_compilers(build.compilers),
         *_library(
-            build.library,
+            build,
             len(build.image.symbols),
             inlined=not build.reference and bool(build.runtime and build.runtime.whole_program),
         ),
@@ -74,7 +76,8 @@ def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:
         yield Fact("compilers", texts, "; ".join(texts), SURE, ".comment, not for single files")
 
 
-def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False) -> Iterator[Fact]:
+def _library(build: Build | LibraryBuild, symbols: int, *, inlined: bool = False) -> Iterator[Fact]:
+    library = build.library
     if library is None:
         if symbols:
             evidence = f"{symbols:,} symbols, none of them CMSIS-NN's"
@@ -98,8 +101,10 @@ def _library(library: LibraryUse | None, symbols: int, *, inlined: bool = False)
         yield Fact("cmsis_nn_optimized", True, "CMSIS-NN is optimized (-O1 or more)", SURE, seen)
     if library.copying:
         told = [f"{name} ({count} calls)" for name, count in library.copying]
+        meant = "" if build.attributes.reads_unaligned else ", as this core reads no unaligned words"
         yield Fact(
-            "cmsis_nn_memcpy", [name for name, _ in library.copying], "inner loops call memcpy", SURE,
+            "cmsis_nn_memcpy", [name for name, _ in library.copying],
+            f"inner loops call memcpy{meant}", SURE,
             f"calls of memcpy in {and_more(told)}",
         )  # fmt: skip
 
@@ -110,6 +115,21 @@ def _release(library: LibraryUse) -> Fact:
         return Fact("cmsis_nn_releases", [], "none of those that are known", MAY, "functions and calls fit no release")
     text = known[0] if len(known) == 1 else f"{known[0]} to {known[-1]}"
     return Fact("cmsis_nn_releases", [*known], text, MAY if library.inlined else SURE, "its functions and their calls")
+
+
+def _uncompiled(build: LibraryBuild) -> Iterator[Fact]:
+    """What the linker has yet to compile; the image has the rest."""
+    if not build.uncompiled:
+        return
+    count, files = len(build.uncompiled), build.uncompiled_files
+    text = f"{count:,} of {build.members:,} objects are compiled when they are linked (-flto)"
+    yield Fact("uncompiled", count, text, SURE, "members without code")
+    if files and build.library is None:
+        seen = f"names of members such as {', '.join(files[:NAMED])}"
+        yield Fact("cmsis_nn_files", [*files], f"{len(files)} files", MAY, seen)
+        known = releases_of(files)
+        if known:
+            yield Fact("cmsis_nn_releases", [*known], " to ".join(dict.fromkeys((known[0], known[-1]))), MAY, seen)
 
 
 def _levels(build: Build | LibraryBuild) -> Iterator[Fact]:

@@ -10,8 +10,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
     """Sentences for people who gave a file and nothing else."""
     if isinstance(build, Build) and not build.image.symbols:
         return (
-            f"{build.path} has no symbols: what is wrong with its build is not seen. Lint the ELF that the linker "
-            "wrote, before strip and objcopy.",
+            f"{build.path} has no symbols: little of what is wrong with its build is seen. Lint the ELF that the "
+            "linker wrote, before strip and objcopy.",
         )
     parts = [f"for {' or '.join(build.attributes.cores)}"] if build.attributes.cores else []
     compilers = dict.fromkeys(compiler.setting for compiler in build.compilers if compiler.setting)
@@ -21,6 +21,10 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
         ends = dict.fromkeys((*releases[:1], *releases[-1:]))
         perhaps = "perhaps " if build.library.inlined else ""  # functions and calls are gone
         parts.append(f"with CMSIS-NN {perhaps if ends else ''}{' to '.join(ends)}".rstrip())
+    elif isinstance(build, LibraryBuild) and build.uncompiled:
+        parts.append(
+            f"with {'CMSIS-NN' if build.uncompiled_files else 'code'} that is compiled when it is linked (-flto)"
+        )
     elif isinstance(build, LibraryBuild) and build.asked:
         parts.append("with kernels that call CMSIS-NN, which is not in it")
     elif isinstance(build, Build) and build.runtime and build.runtime.whole_program and not build.reference:

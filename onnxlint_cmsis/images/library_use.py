@@ -7,7 +7,7 @@ and the functions of other files that it calls: what the linker had to put into 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from pathlib import Path
 
@@ -153,11 +153,13 @@ def _is_inlined(image: Image) -> bool:
 
 
 def use_of(functions: Mapping[str, Code], inlined: bool, *, archive: bool = False) -> LibraryUse | None:
-    """What functions tell of the library; in an archive every function of the library is there, called or not."""
+    """What functions tell of the library; in a whole archive every function is there, called or not."""
     if not functions:
         return None
     isa = _isa(functions)
-    releases = _archived(frozenset(functions), isa) if archive else _releases(functions, isa, inlined)
+    whole = _archived(frozenset(functions), isa) if archive else ()
+    called = {name for code in functions.values() for name in code.calls} if archive else set()
+    releases = whole or _releases(functions, isa, inlined, functions.keys() | called)
     return LibraryUse(functions, isa, releases, inlined)
 
 
@@ -180,18 +182,18 @@ def _isa(functions: Mapping[str, Code]) -> Isa | None:
     return Isa.SCALAR if any(name.startswith(telling) for name in functions) else None
 
 
-def _releases(functions: Mapping[str, Code], isa: Isa | None, inlined: bool) -> tuple[str, ...]:
-    """Releases that have all the functions, whose calls are all there and no others."""
+def _releases(functions: Mapping[str, Code], isa: Isa | None, inlined: bool, there: Set[str]) -> tuple[str, ...]:
+    """Releases that have all the functions, whose calls are all `there` and no others."""
     bits = [
         (number, 3 * number + order)
         for number in range(len(table().sources))
         for order in range(len(ISAS))
         if isa is None or ISAS[order] is isa
     ]
-    return _named({number for number, bit in bits if _can_be(functions, bit, inlined)})
+    return named_releases({number for number, bit in bits if _can_be(functions, bit, inlined, there)})
 
 
-def _can_be(functions: Mapping[str, Code], bit: int, inlined: bool) -> bool:
+def _can_be(functions: Mapping[str, Code], bit: int, inlined: bool, there: Set[str]) -> bool:
     """Tell whether the functions can be those of a release."""
     known = table()
     rows = {name: known.row(name, bit) for name in functions}
@@ -200,14 +202,14 @@ def _can_be(functions: Mapping[str, Code], bit: int, inlined: bool) -> bool:
     if inlined:
         return True
     for name, row in rows.items():
-        if row is None or not row.calls <= functions.keys():
+        if row is None or not row.calls <= there:
             return False
         if not row.file:  # what calls it may call: the record has no file of it
             continue
         allowed = _reachable(name, row, bit)
         for called in functions[name].calls:
-            there = known.row(called, bit) if called.startswith("arm_") else None
-            if there is not None and there.file not in ("", row.file) and called not in allowed:
+            other = known.row(called, bit) if called.startswith("arm_") else None
+            if other is not None and other.file not in ("", row.file) and called not in allowed:
                 return False
     return True
 
@@ -238,14 +240,18 @@ def _archived(names: frozenset[str], isa: Isa | None) -> tuple[str, ...]:
                 }
                 unlike[number] = min(unlike.get(number, len(known.functions)), len(theirs ^ _known(names)))
     least = min(unlike.values())
-    return _named({number for number, count in unlike.items() if count == least}) if least * 10 <= len(names) else ()
+    return (
+        named_releases({number for number, count in unlike.items() if count == least})
+        if least * 10 <= len(names)
+        else ()
+    )
 
 
 def _known(names: Iterable[str]) -> set[str]:
     return {name for name in names if any(row.file for row in table().functions.get(name, ()))}
 
 
-def _named(numbers: set[int]) -> tuple[str, ...]:
+def named_releases(numbers: set[int]) -> tuple[str, ...]:
     """Names of releases by their numbers; a commit goes by the release that answers for it."""
     sources = table().sources
     names = [sources[number] for number in sorted(numbers)]

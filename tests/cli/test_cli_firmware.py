@@ -255,7 +255,7 @@ def test_texts_of_an_image_without_symbols_may_name_reference_code(
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("app.bin", bytes(64) + MODEL, "app.bin has no symbols: what is wrong with its build is not seen"),
+        ("app.bin", bytes(64) + MODEL, "app.bin has no symbols: little of what is wrong with its build is seen"),
         ("app.elf", firmware(), "It is built for cortex-m4 or cortex-m7 by gcc@12.2 with CMSIS-NN"),
         ("app.elf", firmware(model=bytes(64)), "is judged with `--firmware app.elf MODEL`"),
         ("lib.a", archive({"a.o": firmware()}), "No findings in 1 file"),
