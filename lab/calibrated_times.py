@@ -19,7 +19,7 @@ import numpy as np
 from onnxlint_cmsis.timing.calibration import Calibration, TimingError
 from onnxlint_cmsis.timing.fit import fitted, fitted_total
 from onnxlint_cmsis.timing.work import LayerWork
-from silicon_times import DATA, OF_KWS, Row, device_of, rows, unlike, works
+from silicon_times import DATA, OF_KWS, Row, device_of, memories, rows, unlike, works
 
 Measured = tuple[Row, list[LayerWork]]
 """A measurement and what was measured."""
@@ -32,7 +32,7 @@ HALVES = ((0, 2), (1, 3), (0, 1), (2, 3))
 
 
 def boards(folder: Path) -> Iterator[list[Measured]]:
-    """Rows of known work, by board, build and clock."""
+    """Rows of known work, by board, build, clock and memories."""
     groups: dict[tuple[object, ...], list[Measured]] = {}
     for row in rows():
         if unlike(row) or row.library.startswith("ns-cmsis-nn") or OF_KWS.fullmatch(row.what) or SINGLE in row.what:
@@ -42,7 +42,7 @@ def boards(folder: Path) -> Iterator[list[Measured]]:
         except LookupError:
             continue
         if work:
-            key = (row.cpu, row.board, row.library, row.compiler, row.clock, bool(LAYERS.search(row.what)))
+            key = (*row[:5], memories(row), bool(LAYERS.search(row.what)))
             groups.setdefault(key, []).append((row, work))
     return iter(groups.values())
 

@@ -1,7 +1,7 @@
 """Makes tests/data/silicon_times.json: python lab/silicon_times.py FOLDER.
 
 Predicts the time of each row of tests/data/silicon.csv, which has public measurements on silicon with their sources.
-FOLDER holds the `.tflite` files of MLPerf Tiny and of TensorFlow Lite Micro's person detection. Of a net whose file is
+FOLDER holds the `.tflite` files of FILES: of MLPerf Tiny and of TensorFlow Lite Micro. Of a net whose file is
 not there, and of a function that is not CMSIS-NN's, the row says why it has no prediction.
 """
 
@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from net_calls import FILE as NET_CALLS
+from net_calls import call_of
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.layer_times import layer_work
 from onnxlint_cmsis.cmsis_nn.library import call_cost, route
@@ -23,7 +25,7 @@ from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.timing.cores import OTHER, core_of, kind_of
 from onnxlint_cmsis.timing.device import Device
-from onnxlint_cmsis.timing.fetches import fetches
+from onnxlint_cmsis.timing.fetches import SMALL_CACHE, fetches
 from onnxlint_cmsis.timing.memories import UNKNOWN
 from onnxlint_cmsis.timing.placed import Placed, added
 from onnxlint_cmsis.timing.predicted_time import PredictedTime, layer_time, predicted_time
@@ -51,8 +53,14 @@ BOARDS = {
     "EK-RA8D1": ("flash", "sram"),
     "FRDM-MCXN947": ("flash", "sram"),
     "Alif Ensemble E8": ("mram", "sram"),
+    "Raspberry Pi Pico W (RP2040)": ("xip", "sram"),
+    "Arduino Nano 33 BLE (nRF52840)": ("flash", "sram"),
+    "Teensy 4.0 (i.MX RT1062)": ("xip", "tcm"),
+    "NUCLEO-L552ZE-Q": ("flash", "sram"),
 }
 """Memories of weights and arena, by board; UNKNOWN for the others but for what their rows say."""
+SMALL_CODE_CACHE = ("NUCLEO-L4R5ZI", "NUCLEO-F446RE", "STM32F413 (100 MHz)")
+"""Boards whose flash has a cache of SMALL_CACHE for code."""
 NETS = {
     "ad": "ad01_int8",
     "TinyMLPerf_AE": "ad01_int8",
@@ -62,7 +70,10 @@ NETS = {
     "TinyMLPerf_MBNet": "vww_96_int8",
 }
 """Names of sources for the nets of a file."""
-FILES = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "person_detect")
+FILES = (
+    *("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "person_detect"),
+    *("micro_speech_quantized", "keyword_scrambled_8bit"),
+)
 
 MNIST, CIFAR = (28, 28, 1), (32, 32, 3)
 SMALL_NETS: dict[str, tuple[tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[int, ...]]] = {
@@ -163,7 +174,7 @@ def unlike(row: Row) -> str:
         return "no CMSIS-NN"
     if "build" in library and "mve" not in library:
         return "a build without MVE"
-    if "SDRAM" in row.notes or "implausible" in row.notes:
+    if any(word in row.notes for word in ("SDRAM", "PSRAM", "implausible")):
         return "memory outside of the table"
     if "-O0" in row.compiler or ("-Os" in row.compiler and row.cpu != "cortex-m0+"):
         return "built with -O0 or -Os"
@@ -185,6 +196,9 @@ def works_of_net(path: Path, cpu: str, operators: str = ".*", data: bytes | None
             continue
         runs = record.call is not None and not model.refusal(record, target)
         work = layer_work(model, record, target, Outcome.CMSIS_NN if runs else Outcome.REFERENCE)
+        refusal = None if runs else model.refusal(record, target)
+        if work is None and refusal and refusal.verdict is Outcome.CMSIS_NN:
+            raise LookupError(f"{record.node.label} has no cost")
         if work is not None:
             works.append(work)
     return works
@@ -345,6 +359,9 @@ def works(row: Row, folder: Path) -> list[LayerWork]:
     if (part := part_of_net(row, folder)) is not None:
         return part
     name = NETS.get(name, name).partition(".")[0]
+    calls = json.loads(NET_CALLS.read_text()).get(name)
+    if calls:
+        return [work_of(call_of(record), row.cpu) for record in calls]
     if name in FILES and not PART_OF_NET.search(what):
         return works_of_net(folder / f"{name}.tflite", row.cpu)
     raise LookupError("sizes are not given")
@@ -352,7 +369,8 @@ def works(row: Row, folder: Path) -> list[LayerWork]:
 
 def device_of(row: Row) -> Device:
     """Where the row was measured."""
-    return Device(row.cpu, row.clock, *memories(row), runtime_of(row))
+    code_cache = SMALL_CACHE if row.board in SMALL_CODE_CACHE else None
+    return Device(row.cpu, row.clock, *memories(row), runtime_of(row), code_cache=code_cache)
 
 
 def time_of(row: Row, layers: list[LayerWork]) -> PredictedTime:

@@ -59,9 +59,9 @@ of a model, of
 * the [predicted instructions](cost.md) x the factor of the kernel on that CPU,
 * lines of weights x cycles of a line where the weights lie,
 * on Cortex-M4 lines of code x cycles of a line of flash: a pixel of a convolution fetches {conv_code:.0f} and one of a
-  depthwise layer {depthwise_code:.0f}, as its code does not fit the cache of 1 KiB that STM32's F4 and L4 have; the
-  kernels of 1x1 fetch none (16 bits, padding and groups have no such kernel). No Cortex-M4 with a larger cache before
-  flash took part; one may fetch less,
+  depthwise layer {depthwise_code:.0f} ([lines of code](#which-code-does-a-small-cache-fetch-again)). A
+  [board](config.md#boards) says how large its cache for code is; elsewhere the range spans a cache that holds the code
+  and one of 1 KiB,
 * lines of activations x cycles of a line where the arena lies,
 * what the runtime does for each operator and each run: TensorFlow Lite Micro {operator} and {run} cycles.
 
@@ -92,27 +92,33 @@ measurements](silicon.md) has each row with its prediction, or why there is none
 | CPU | rows | within the range | half the range, in the median | worst |
 |---|---|---|---|---|
 {by_cpu}
-Most of these rows took part in setting the figures, so that the table shows how well they fit, and is no test. The
+Many of these rows took part in setting the figures, so that the table shows how well they fit, and is no test. The
 factors of Cortex-M4 come from its table of cycles and the nets of MLPerf Tiny; of the {cube} rows of
 [Black3rror/Benchmarking](https://github.com/Black3rror/Benchmarking) only the smallest nets took part, and {cube_held}
-lie within. The factors of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's layers.
+lie within. The factors of Cortex-M55 are Apollo510's; its SRAM was set with Alif E8's layers. Of
+[MicroAI_Benchmark](https://github.com/DivinityQQ/MicroAI_Benchmark), 5 boards with {micro} rows, the {untouched} of
+Arduino Nano 33 BLE and NUCLEO-L552ZE-Q took no part in any figure, and {untouched_held} lie within.
 
 **A board that took no part.** Here one board is left out and the factors are scaled to the other boards of its CPU, by
 the median of rows of which instructions take three quarters of the time or more; proportions, errors and memories are
-those of the tables:
+those of the tables. The least error is that with which nine in ten of the rows lie within:
 
 | CPU | board left out | rows | within the range | half the range, in the median |
 |---|---|---|---|---|
 {left_out}
+| CPU | left out | rows | within the range | least error |
+|---|---|---|---|---|
+{kinds_left_out}
 {left_says}
 """
 
 LEFT_OUT = (
-    "{held} of {rows} rows lie within: {cpus}. The errors of Cortex-M4 and M55 are the least, in steps of 5 % and 1 "
-    "%, with which nine of ten rows do. {alone} have rows of one board alone, so that nothing tests them on another. "
-    "The rows of Cortex-M4 outside are nets with many weights, FC_9, FC_10 and CNN_7. Raspberry Pi Pico 2 and Pico 2 "
-    "W are one chip, RP2350: where one is left out the other takes part, and the time of a line of XIP is that "
-    "chip's, so that their rows test little. One measurement on your own board is worth more than any figure here."
+    "{held} of {rows} rows of boards left out lie within: {cpus}. The errors are above the least one of a board or a "
+    "runtime left out, by 1 to 6 %, as boards are few. {alone} has rows of one board alone, so that nothing tests its "
+    "factors on another. The nets of MicroAI_Benchmark took part in no factor, but that of Cortex-M7 lies between its "
+    "two boards and the time of a line of XIP was set with them. Boards with RP2040 have one chip, and those "
+    "with RP2350 have one. Three nets of one build on RP2350 take 1.8 to 6 times what two other builds take there; no "
+    "figure here explains them. One measurement on your own board is worth more than any figure here."
 )
 """What the boards left out say."""
 
@@ -148,11 +154,24 @@ How well one net says the others of its board, by the public measurements; each 
 | CPU | board and build | asked | within the promise | off in the median | off in nine of ten |
 |---|---|---|---|---|---|
 {calibrated}
+## Which code does a small cache fetch again?
+
+Lines of 32 bytes for each output pixel on Cortex-M4, counted with CMSIS-NN 7.0.0 (gcc 12.2, -O3) under QEMU through
+caches that lose what was used longest ago (`python lab/measure_code_lines.py CMSIS_NN`):
+
+| kernel | shapes | 1 KiB | 2 KiB | 4 KiB |
+|---|---|---|---|---|
+{code_lines}
+STM32's F4 and L4 have 1 KiB. The code is a little longer than that, so that its length decides: other releases and
+clang 19 take 21 to 35 lines for convolutions and 4 to 59 for depthwise layers of 8 channels, and 5.0.0's 3x3 takes 5
+more for each channel. Kernels of 1x1 take 17 for each output channel of a call, which is for a layer or, with a stride,
+for a row of it; convolutions of s4 take 12 for each channel and pixel pair. These are within the errors.
+
 ## What does it not cover?
 
 * Compilers and options: the error is that of builds with gcc 8 to 15, LLVM, armclang and ATfE, around the number of the
-  first compiler that `layers` covers. -Os takes 1.3 to 1.6 times on Cortex-M4. Wait states, interrupts, and code that
-  runs from a slow memory are in no factor.
+  first compiler that `layers` covers. -Os takes 1.1 to 1.9 times on Cortex-M0+, M4 and M33 and 1.0 to 2 times on
+  Cortex-M7. Wait states, interrupts, and code that runs from a slow memory are in no factor.
 * Firmware moves more than any of this explains: the same chip, clock and nets take 5 to 28 % longer in one build than
   in another. Below ±15 % only a measurement on your own firmware helps.
 * Layers of unknown time are left out: "predicted at least", with their number.
@@ -160,10 +179,10 @@ How well one net says the others of its board, by the public measurements; each 
 """
 
 ERRORS = (
-    "The errors of {tested} hold for nine in ten rows of a board that took no part (below). {alone} have one board "
-    "each, whose rows took part: what takes 1 ms and more lies off by up to {most} there, and the error is above that "
-    "by choice. It is at least {others} % for sums, products, softmax, reference code and s4. None of the "
-    "measurements is of CMSIS-NN's float kernels, so that these have no time."
+    "The errors of {tested} hold for nine in ten rows of a board that took no part (below). {alone} has one board "
+    "alone, whose rows took part: they lie off by up to {most}, and the error is above that by choice. It is at least "
+    "{others} % for sums, products, softmax, reference code and s4. None of the measurements is of CMSIS-NN's float "
+    "kernels, so that these have no time."
 )
 """Where the errors of the table come from."""
 
@@ -230,18 +249,26 @@ def cycles_page() -> str:
     predicted = [row for row in rows if row["predicted_ms"]]
     cube = [row for row in predicted if "Black3rror" in row["source"]]
     left = records("left_out.json")
+    micro = [row for row in predicted if "MicroAI" in row["source"]]
+    untouched = [row for row in micro if row["board"].startswith(("Arduino Nano", "NUCLEO-L552"))]
     memory_head = MEMORY_HEAD.format(errors=fill(_errors(predicted, left), 120, break_on_hyphens=False))
     tail = TAIL.format(
         rows=len(rows),
         predicted=len(predicted),
         held=sum(map(held, predicted)),
         by_cpu="".join(_of_cpu(core.cpu, predicted) for core in CORES),
+        micro=len(micro),
+        untouched=len(untouched),
+        untouched_held=sum(map(held, untouched)),
         cube=len(cube),
         cube_held=sum(map(held, cube)),
-        left_out="".join(map(_left_out, left)),
+        left_out="".join(_left_out(record) for record in left if record["kind"] == "board"),
+        kinds_left_out="".join(_kinds_left_out(left)),
         left_says=fill(_left_says(left), 120, break_long_words=False, break_on_hyphens=False),
     )
-    end = END.format(total=round(100 * ERROR_OF_TOTAL), calibrated="".join(_calibrated()))
+    end = END.format(
+        total=round(100 * ERROR_OF_TOTAL), calibrated="".join(_calibrated()), code_lines="".join(_code_lines())
+    )
     return f"{head}{factors}{memory_head}{memories}{tail}{end}"
 
 
@@ -270,7 +297,7 @@ def _of_cpu(cpu: str, predicted: list[dict[str, Any]]) -> str:
 
 def _errors(predicted: list[dict[str, Any]], left: list[dict[str, Any]]) -> str:
     """ERRORS of all rows."""
-    tested = {record["cpu"] for record in left}
+    tested = {record["cpu"] for record in left if record["kind"] == "board"}
     most = {
         core.cpu: max(abs(off(row)) for row in predicted if row["cpu"] == core.cpu and row["measured_ms"] >= 1)
         for core in CORES
@@ -287,12 +314,13 @@ def _errors(predicted: list[dict[str, Any]], left: list[dict[str, Any]]) -> str:
 def _cpus(names: list[str]) -> str:
     """`Cortex-M7 and M85` of names of CPUs."""
     *first, last = (name.removeprefix("cortex-").upper() for name in names)
-    return f"Cortex-{', '.join(first)} and {last}"
+    return f"Cortex-{', '.join(first)} and {last}" if first else f"Cortex-{last}"
 
 
 def _left_says(left: list[dict[str, Any]]) -> str:
     """LEFT_OUT of all records."""
-    boards = {core.cpu: [record for record in left if record["cpu"] == core.cpu] for core in CORES}
+    by_board = [record for record in left if record["kind"] == "board"]
+    boards = {core.cpu: [record for record in by_board if record["cpu"] == core.cpu] for core in CORES}
     tested = {cpu.capitalize().replace("-m", "-M"): of_cpu for cpu, of_cpu in boards.items() if of_cpu}
     sums = {cpu: [sum(record[end] for record in of_cpu) for end in ("held", "rows")] for cpu, of_cpu in tested.items()}
     cpus = ", ".join(f"{held} of {rows} on {cpu}" for cpu, (held, rows) in sums.items())
@@ -303,7 +331,16 @@ def _left_says(left: list[dict[str, Any]]) -> str:
 
 def _left_out(record: dict[str, Any]) -> str:
     counts = f"{record['rows']} | {record['held']} | ±{100 * record['width']:.0f} %"
-    return f"| {record['cpu']} | {record['board']} | {counts} |\n"
+    return f"| {record['cpu']} | {record['left']} | {counts} |\n"
+
+
+def _kinds_left_out(left: list[dict[str, Any]]) -> Iterator[str]:
+    """A row for each CPU and each kind of thing left out."""
+    for cpu, kind in dict.fromkeys((record["cpu"], record["kind"]) for record in left):
+        of_kind = [record for record in left if (record["cpu"], record["kind"]) == (cpu, kind)]
+        needed = sorted(number for record in of_kind for number in record["needed"])
+        least, held = needed[ceil(0.9 * len(needed)) - 1], sum(record["held"] for record in of_kind)
+        yield f"| {cpu} | one {kind} | {len(needed)} | {held} | ±{ceil(100 * least):.0f} % |\n"
 
 
 def _calibrated() -> Iterator[str]:
@@ -317,6 +354,21 @@ def _calibrated() -> Iterator[str]:
         kept = sum(error <= record["promised"] for error, record in zip(errors, answers, strict=True))
         most = sorted(errors)[ceil(0.9 * len(errors)) - 1]
         yield f"| {cpu} | {board} | {len(answers)} | {kept} | {100 * median(errors):.0f} % | {100 * most:.0f} % |\n"
+
+
+def _code_lines() -> Iterator[str]:
+    """A row for each kernel of which lines of code were counted."""
+    kernels: dict[str, list[dict[str, Any]]] = {}
+    for record in records("code_lines.json"):
+        kernels.setdefault(record["kernel"], []).append(record)
+    for kernel, shapes in kernels.items():
+        pixels = [record["output"][0] * record["output"][1] for record in shapes]
+        columns = []
+        for size in ("1", "2", "4"):
+            lines = [record["lines"][size] / count for record, count in zip(shapes, pixels, strict=True)]
+            ends = [f"{number:.1f}" if number < 10 else f"{number:.0f}" for number in (min(lines), max(lines))]
+            columns.append(" to ".join(dict.fromkeys(ends)))
+        yield f"| {kernel} | {len(shapes)} | {' | '.join(columns)} |\n"
 
 
 def _row(row: dict[str, Any]) -> str:

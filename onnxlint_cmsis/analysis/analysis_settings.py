@@ -36,6 +36,8 @@ class AnalysisSettings(NamedTuple):
     """Hertz of each target, in the order of `targets`; None where nothing is said about time."""
     memories: tuple[tuple[str, str], ...] = ()
     """Memories of weights and arena of each target, in the order of `targets`; none where nothing is said."""
+    code_caches: tuple[int | None, ...] = ()
+    """Bytes of the cache before the flash of each target, in the order of `targets`; None where nothing says it."""
     calibration: Calibration | None = None
     """What was fitted to a measurement; None for public figures."""
     floating: FloatCall = FloatCall()

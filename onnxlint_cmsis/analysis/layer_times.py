@@ -102,7 +102,8 @@ def device_of(model: ModelAnalysis, target: Target) -> Device | None:
     from onnxlint_cmsis.timing.memories import UNKNOWN
 
     memory = dict(zip(settings.targets, settings.memories, strict=False)).get(target, (UNKNOWN, UNKNOWN))
-    return Device(target.cpu, clock, *memory, settings.runtime.name, settings.calibration)
+    code_cache = dict(zip(settings.targets, settings.code_caches, strict=False)).get(target)
+    return Device(target.cpu, clock, *memory, settings.runtime.name, settings.calibration, code_cache)
 
 
 def layer_work(model: ModelAnalysis, record: LoweredLayer, target: Target, verdict: Outcome) -> LayerWork | None:

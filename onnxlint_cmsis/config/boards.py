@@ -29,6 +29,10 @@ class KnownBoard(NamedTuple):
     """Memory that constants lie in: that which code runs from."""
     arena: str = "sram"
     """Memory of the arena."""
+    code_cache: int | None = None
+    """Bytes of the cache of instructions before the flash; None where no document of the vendor was read for it."""
+    cache_source: str = ""
+    """Reference manual that says it, where it tells of the instruction cache of the flash interface."""
 
 
 _RIOT = "https://doc.riot-os.org/"
@@ -37,14 +41,66 @@ _ARDUINO = "https://github.com/arduino/docs-content/blob/main/content/hardware/0
 
 KNOWN_BOARDS = (
     KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, 64 * MHZ, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
-    KnownBoard("nucleo-f401re", "cortex-m4", 96 * KIB, 512 * KIB, 84 * MHZ, f"{_RIOT}boards/nucleo-f401re"),
-    KnownBoard("nucleo-f439zi", "cortex-m4", 256 * KIB, 2 * MIB, 180 * MHZ, f"{_RIOT}boards/nucleo-f439zi"),
     KnownBoard(
-        "nucleo-f446re", "cortex-m4", 128 * KIB, 512 * KIB, 180 * MHZ, f"{_RIOT}group__boards__nucleo-f446re.html"
+        "nucleo-f401re",
+        "cortex-m4",
+        96 * KIB,
+        512 * KIB,
+        84 * MHZ,
+        f"{_RIOT}boards/nucleo-f401re",
+        code_cache=KIB,
+        cache_source="ST RM0368",
     ),
-    KnownBoard("nucleo-l433rc", "cortex-m4", 64 * KIB, 256 * KIB, 80 * MHZ, f"{_RIOT}boards/nucleo-l433rc"),
-    KnownBoard("nucleo-l452re", "cortex-m4", 160 * KIB, 512 * KIB, 0, f"{_RIOT}boards/nucleo-l452re"),
-    KnownBoard("nucleo-l4r5zi", "cortex-m4", 640 * KIB, 2 * MIB, 120 * MHZ, f"{_RIOT}boards/nucleo-l4r5zi"),
+    KnownBoard(
+        "nucleo-f439zi",
+        "cortex-m4",
+        256 * KIB,
+        2 * MIB,
+        180 * MHZ,
+        f"{_RIOT}boards/nucleo-f439zi",
+        code_cache=KIB,
+        cache_source="ST RM0090",
+    ),
+    KnownBoard(
+        "nucleo-f446re",
+        "cortex-m4",
+        128 * KIB,
+        512 * KIB,
+        180 * MHZ,
+        f"{_RIOT}group__boards__nucleo-f446re.html",
+        code_cache=KIB,
+        cache_source="ST RM0390",
+    ),
+    KnownBoard(
+        "nucleo-l433rc",
+        "cortex-m4",
+        64 * KIB,
+        256 * KIB,
+        80 * MHZ,
+        f"{_RIOT}boards/nucleo-l433rc",
+        code_cache=KIB,
+        cache_source="ST RM0394",
+    ),
+    KnownBoard(
+        "nucleo-l452re",
+        "cortex-m4",
+        160 * KIB,
+        512 * KIB,
+        0,
+        f"{_RIOT}boards/nucleo-l452re",
+        code_cache=KIB,
+        cache_source="ST RM0394",
+    ),
+    KnownBoard(
+        "nucleo-l4r5zi",
+        "cortex-m4",
+        640 * KIB,
+        2 * MIB,
+        120 * MHZ,
+        f"{_RIOT}boards/nucleo-l4r5zi",
+        code_cache=KIB,
+        cache_source="ST RM0432",
+    ),
     KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, 110 * MHZ, f"{_RIOT}boards/nucleo-l552ze-q"),
     KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, 160 * MHZ, f"{_RIOT}boards/nucleo-u575zi-q"),
     KnownBoard(

@@ -27,6 +27,7 @@ class SettingValues(TypedDict, total=False):
     clock: Amount
     weights_in: Amount
     arena_in: Amount
+    code_cache: Amount
     timing: str
     firmware: str
     compiler: str

@@ -160,6 +160,12 @@ class Settings:
         group=TARGETS,
         metavar="[CPU=]WHERE",
     )
+    code_cache: dict[str, int] = setting(
+        "memory",
+        "",
+        "Cache of instructions before the flash that code runs from, for the time on Cortex-M4. As `ram`. Without it "
+        "the time covers one of 1K and one that holds the code.",
+    )
     firmware: str = setting(
         "path",
         "",
@@ -434,6 +440,7 @@ class Settings:
             self.cmsis_nn_build,
             tuple(map(self._clock_of, self.targets)),
             tuple(map(self._memories_of, self.targets)),
+            tuple(map(self._code_cache_of, self.targets)),
             read_calibration(self.timing) if self.timing else None,
             FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
@@ -456,6 +463,12 @@ class Settings:
             for given, own in zip((self.weights_in, self.arena_in), usual, strict=True)
         )
         return weights, arena
+
+    def _code_cache_of(self, target: Target) -> int | None:
+        """Bytes of the cache before the flash of a target: those given, or those of its board."""
+        board = self._board_of(target)
+        own = board.code_cache if board else None
+        return self.code_cache.get(target.cpu, self.code_cache.get(EVERY_TARGET, own))
 
     def room(self, target: Target) -> MemoryRoom:
         """RAM, flash and stack of a target: its own figures, or those of its board."""

@@ -65,6 +65,7 @@ class Core(NamedTuple):
 
 _TINY = "https://github.com/mlcommons/tiny_results_v"
 _HELIA = "https://github.com/AmbiqAI/ns-cmsis-nn/blob/main/docs/guides/kernel-benchmarks.md"
+_MICROAI = "https://github.com/DivinityQQ/MicroAI_Benchmark/tree/main/results"
 _TIGRIS = "https://github.com/raws-labs/tigris-bench"
 
 _IN_ORDER = {
@@ -110,38 +111,38 @@ CORES = (
     Core(
         "cortex-m0+",
         {**_times(_IN_ORDER, 0.95), "1x1": 1.19, "depthwise": 1.14, "average pool": 1.28},
-        0.20,
+        0.15,
         16 * KIB,
         2,
         (("flash", "sram"), ("xip", "sram")),
-        ("https://github.com/raspberrypi/pico-tflmicro/blob/main/benchmark_results.txt",),
+        ("https://github.com/raspberrypi/pico-tflmicro/blob/main/benchmark_results.txt", _MICROAI),
     ),
     Core(
         "cortex-m4",
         _times(_IN_ORDER, 1.20),
-        0.20,
+        0.15,
         0,
         2,
         (("flash", "sram"),),
-        (f"{_TINY}1.0/tree/main/closed/OctoML", "https://github.com/Black3rror/Benchmarking", _TIGRIS),
+        (f"{_TINY}1.0/tree/main/closed/OctoML", "https://github.com/Black3rror/Benchmarking", _TIGRIS, _MICROAI),
     ),
     Core(
         "cortex-m7",
-        _times(_M7, 1.05),
-        0.15,
+        _times(_M7, 1.02),
+        0.13,
         16 * KIB,
         2,
         (("flash", "sram"), ("tcm", "tcm")),
-        (_TIGRIS,),
+        (_TIGRIS, _MICROAI),
     ),
     Core(
         "cortex-m33",
         _times(_IN_ORDER, 1.03),
-        0.20,
+        0.15,
         16 * KIB,
         2,
         (("flash", "sram"), ("xip", "sram")),
-        (f"{_TINY}0.7/tree/main/closed/renesas", f"{_TINY}1.0/tree/main/closed/OctoML", _TIGRIS),
+        (f"{_TINY}0.7/tree/main/closed/renesas", f"{_TINY}1.0/tree/main/closed/OctoML", _TIGRIS, _MICROAI),
     ),
     Core(
         "cortex-m55",

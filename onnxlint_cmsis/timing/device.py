@@ -22,6 +22,8 @@ class Device(NamedTuple):
     """Runtime that calls the kernels."""
     calibration: Calibration | None = None
     """What was fitted to a measurement of this CPU; it goes before memories and runtime."""
+    code_cache: int | None = None
+    """Bytes of the cache before the flash that code runs from; None where nothing says it."""
 
     @property
     def knows_weights(self) -> bool:

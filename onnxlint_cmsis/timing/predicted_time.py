@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.timing.cores import OTHER, Core, core_of
 from onnxlint_cmsis.timing.device import OVERHEADS, Device, Overhead
+from onnxlint_cmsis.timing.fetches import LARGE_CACHE, SMALL_CACHE
 from onnxlint_cmsis.timing.memories import LINE, UNKNOWN, line_cost, placements
 from onnxlint_cmsis.timing.placed import Parts, Placed, added
 
@@ -46,6 +47,8 @@ class PredictedTime(NamedTuple):
     """Why there is no range; empty where there is one."""
     calibrated: str = ""
     """Measurement that it was fitted to; empty for public figures."""
+    opens_code: bool = False
+    """Whether it spans caches that hold the code and that do not, as the size is not known."""
 
     def without(self, times: Sequence[PredictedTime]) -> PredictedTime:
         """The time without layers, each of which has one of these times."""
@@ -129,8 +132,8 @@ class PredictedTime(NamedTuple):
         if self.calibrated:
             return f"at {clock_text(self.clock)}{without} (calibrated with {self.calibrated})"
         shown = "weights/arena in " + " or ".join(map("/".join, self.memories))
-        narrows = "; --weights-in and --arena-in narrow it" if len(self.memories) > 1 else ""
-        return f"at {clock_text(self.clock)}{without} ({shown}{narrows})"
+        narrow = ["--weights-in", "--arena-in"] if len(self.memories) > 1 else []
+        return f"at {clock_text(self.clock)}{without} ({shown}{narrowed([*narrow, *CODE_CACHE * self.opens_code])})"
 
     @property
     def bounds(self) -> dict[str, object]:
@@ -156,6 +159,17 @@ class PredictedTime(NamedTuple):
         }
 
 
+CODE_CACHE = ("--config code-cache",)
+"""What says how large the cache before the flash is that code runs from."""
+
+
+def narrowed(settings: Sequence[str]) -> str:
+    """`; --weights-in and --arena-in narrow it`; empty without settings."""
+    *first, last = settings or ("",)
+    text = f"{', '.join(first)} and {last}" if first else last
+    return text and f"; {text} narrow{'' if first else 's'} it"
+
+
 NO_COST = "the cost of no layer is known"
 
 
@@ -174,7 +188,9 @@ def predicted_time(device: Device, layers: Sequence[LayerWork], left_out: int) -
     placed = tuple(
         added(here, [time.placed[number] for time in times], ends) for number, here in enumerate(start.placed)
     )
-    return start._replace(placed=placed, layers=len(layers))
+    spans = core is not None and not start.calibrated and any(layer.fetches.code for layer in layers)
+    opens = spans and _spans_code(device)
+    return start._replace(placed=placed, layers=len(layers), opens_code=opens)
 
 
 def layer_time(device: Device, layer: LayerWork) -> PredictedTime:
@@ -210,7 +226,7 @@ def _placed(core: Core, device: Device, layer: LayerWork, weights: str, arena: s
     """Cycles of a layer where weights and arena lie in two memories."""
     operator = OVERHEADS.get(device.runtime, Overhead()).operator
     costs = [line_cost(core, name, device.clock) for name in (weights, arena)]
-    code = line_cost(core, "flash", device.clock) or (0.0, 0.0)
+    code = _code_cycles(core, device)
     ends = []
     for end, instructions in enumerate((layer.least, layer.most)):
         kernel = instructions * core.factor(layer.kind) * core.bounds(layer.kind)[end]
@@ -221,6 +237,20 @@ def _placed(core: Core, device: Device, layer: LayerWork, weights: str, arena: s
     kernel, of_weights, of_activations, of_operator = ((low + high) / 2 for low, high in zip(*ends, strict=True))
     parts = Parts(of_weights, of_activations, of_operator, **{layer.part: kernel})
     return Placed(weights, arena, least, most, parts)
+
+
+def _code_cycles(core: Core, device: Device) -> tuple[float, float]:
+    """Cycles of a line of code, least and most: none through a cache that holds the code or may be so large."""
+    least, most = line_cost(core, "flash", device.clock) or (0.0, 0.0)
+    if _spans_code(device):
+        return 0.0, most
+    holds = device.code_cache is not None and device.code_cache >= LARGE_CACHE
+    return (0.0, 0.0) if holds else (least, most)
+
+
+def _spans_code(device: Device) -> bool:
+    """Tell whether the cache may hold the code, or not."""
+    return device.code_cache is None or SMALL_CACHE < device.code_cache < LARGE_CACHE
 
 
 def _calibrated(calibration: Calibration, layer: LayerWork) -> Placed:

@@ -141,7 +141,7 @@ def test_each_layer_has_its_time_in_every_output(run, tmp_path):
     once = [cycles * bound / 1000 for cycles, bound in zip(OVERHEADS["tflm"].run, bounds, strict=True)]
     whole = [number + more for number, more in zip(ends(layer), once, strict=True)]
     assert ends(report["totals"][0]["time"]) == pytest.approx(whole, abs=0.1)
-    amount = "{} to {} ms".format(*(f"{number:.3g}" for number in ends(layer)))
+    amount = "{} to {} ms".format(*(f"{number:#.3g}".rstrip(".") for number in ends(layer)))
     assert amount in run("layers", *options)[1]
     for form, key in (("json", "files"), ("sarif", "runs")):
         whole = json.loads(run(*options, "--output-format", form)[1])[key][0]

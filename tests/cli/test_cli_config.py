@@ -76,6 +76,7 @@ ram = "192K"
 clock = "120MHz"
 weights-in = "mram"
 arena-in = 20
+code-cache = "16K"
 timing = "board.json"
 board = {cortex-m4 = "nucleo-l4r5zi"}
 [stack]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from onnxlint_cmsis.cmsis_nn.library import route
 from onnxlint_cmsis.cmsis_nn.targets import parse_target
-from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
+from onnxlint_cmsis.ground.types import Dims, Function, KernelCall, Pair
 from onnxlint_cmsis.timing.cores import core_of
-from onnxlint_cmsis.timing.fetches import fetches
+from onnxlint_cmsis.timing.fetches import CODE, fetches
+from support.paths import ROOT
 
 KERNEL = "arm_convolve_s8"
-M4, M55 = core_of("cortex-m4"), core_of("cortex-m55")
+M4, M33, M55 = (core_of(f"cortex-m{number}") for number in (4, 33, 55))
+MULTIPLIED = {"entry": "depthwise_s8", "filter_dims": Dims(1, 3, 3, 8), "output_dims": Dims(1, 8, 8, 8)}
 POINT = KernelCall("convolve_s8", Dims(1, 8, 8, 32), Dims(64, 1, 1, 32), Dims(1, 8, 8, 64))
 DEPTHWISE = KernelCall("depthwise_s8", Dims(1, 96, 96, 64), Dims(1, 3, 3, 64), Dims(1, 48, 48, 64), stride=Pair(2, 2))
 
@@ -31,6 +35,42 @@ def test_without_a_cache_each_pass_fetches_them():
     assert fetches(DEPTHWISE, M4, KERNEL).weights == 0
 
 
+def test_kernels_of_1x1_without_mve_take_each_weight_over_all_pixels():
+    """Public nets of 1x1 take 6 times less on RP2350 than with weights fetched again for each pair of pixels."""
+    large = POINT._replace(input_dims=Dims(1, 8, 8, 512), filter_dims=Dims(64, 1, 1, 512))
+    assert fetches(large, M33, "arm_convolve_1x1_s8_fast").weights == 512 * 64 / 32
+    strided = large._replace(input_dims=Dims(1, 16, 16, 512), stride=Pair(2, 2))
+    assert fetches(strided, M33, "arm_convolve_1x1_s8").weights == 8 * 512 * 64 / 32
+    assert fetches(large, M33, "arm_convolve_s8").weights == 32 * 512 * 64 / 32
+    assert fetches(large, M55, "arm_convolve_1x1_s8_fast").weights == 512 * 64 / 32 * 16
+
+
+def test_an_svdf_reads_the_weights_of_its_features_and_its_memory():
+    """keyword_scrambled_8bit on RP2040 takes twice the time that it would without."""
+    call = KernelCall("svdf_s8", Dims(1, 1, 1, 96), Dims(64, 8, 1, 96), Dims(1, 1, 1, 64))
+    assert fetches(call, M33, "arm_svdf_s8").weights == 64 * (96 + 8) / 32
+    assert (
+        fetches(call._replace(entry="svdf_state_s16_s8"), M33, "arm_svdf_state_s16_s8").weights == 64 * (96 + 16) / 32
+    )
+
+
+def test_lines_of_code_are_those_that_were_counted():
+    """`python lab/measure_code_lines.py CMSIS_NN`: an odd last channel takes another path of the code."""
+    counted = json.loads((ROOT / "tests" / "data" / "code_lines.json").read_text())
+    for record in counted:
+        pixels = record["output"][0] * record["output"][1]
+        small, middle, large, *_ = (lines / pixels for lines in record["lines"].values())
+        assert large == 0
+        assert middle < 35
+        kernel = record["kernel"]
+        if kernel.startswith("depthwise_conv_s8_") or kernel == "arm_depthwise_conv_s16":
+            assert small < 1
+        elif "depthwise" in kernel and record["output"][2] % 4 == 0:
+            assert small == pytest.approx(CODE[Function.DEPTHWISE], rel=0.11)
+        elif kernel in ("arm_convolve_s8", "arm_convolve_s16") and record["output"][2] % 2 == 0:
+            assert small == pytest.approx(CODE[Function.CONVOLVE], rel=0.09)
+
+
 def test_code_that_a_small_cache_does_not_hold_is_fetched_for_each_pixel_of_a_window():
     """Nets of few channels on NUCLEO-L4R5ZI take up to 40 % more than without."""
     window = POINT._replace(filter_dims=Dims(64, 3, 3, 32))
@@ -44,6 +84,8 @@ def test_code_that_a_small_cache_does_not_hold_is_fetched_for_each_pixel_of_a_wi
         ({}, "arm_convolve_1x1_s8_fast", 0),
         ({"stride": Pair(2, 2), "input_dims": Dims(1, 16, 16, 32)}, "arm_convolve_1x1_s8", 0),
         ({"entry": "convolve_s4"}, "arm_convolve_1x1_s4_fast", 0),
+        ({**MULTIPLIED, "input_dims": Dims(1, 10, 10, 1), "ch_mult": 8}, "depthwise_conv_s8_mult_4", 0),
+        ({**MULTIPLIED, "input_dims": Dims(1, 10, 10, 4), "ch_mult": 2}, "depthwise_conv_s8_generic", 0),
         ({"entry": "convolve_s16"}, "arm_convolve_s16", 24 * 64),
         ({"filter_dims": Dims(64, 1, 1, 16)}, "arm_convolve_s8", 24 * 64),
         ({"input_dims": Dims(1, 6, 6, 32), "padding": Pair(1, 1), "pad_after": Pair(1, 1)}, "arm_convolve_s8", 24 * 64),
