@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,6 +108,7 @@ class Taps(NamedTuple):
         return sides[0], sides[1]
 
 
+@lru_cache(maxsize=4)
 def taps_of(window: Window) -> Taps:
     """The places of a window, in the order of its weights. Raises NotCoveredError."""
     few((*window.kernel, max(window.result_sizes, default=1)))

@@ -197,9 +197,8 @@ def joined(model: Operands, node: Node) -> Value:
         parts, plane = [model.spread(part) for part in parts], []
     model.table.look((sum(part.ids.size for part in parts),))
     ids = np.concatenate([part.ids for part in parts], axis=axis)
-    shape = list(parts[0].shape)
-    shape[axis] = sum(part.shape[axis] for part in parts)
-    return model.finished(node, parts[0]._replace(ids=ids, shape=tuple(shape), plane=tuple(plane)))
+    shape = *parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :]
+    return model.finished(node, parts[0]._replace(ids=ids, shape=shape, plane=tuple(plane)))
 
 
 def moved(model: Operands, node: Node) -> list[Value]:

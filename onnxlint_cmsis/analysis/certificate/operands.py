@@ -267,7 +267,10 @@ class Operands(NodeView):
         return value._replace(ids=self.applied(("clip", low, high, *signs), value.ids))
 
     def settled(self, node: Node, value: Lanes, stated: Quantization) -> Lanes:
-        """Real numbers as the integers of a scale."""
+        """Real numbers as the integers of a scale; those that have it stay."""
+        if (value.scale, value.zero, value.bits) == stated:
+            self.rounded[node.outputs[0]] = value, stated
+            return value._replace(scale=0.0, zero=0, single=False)
         # float32 tells all integers of a scale apart
         value = self.real(value._replace(single=value.single and (value.scale, value.zero) != stated[:2]))
         self.rounded[node.outputs[0]] = value, stated
@@ -275,8 +278,7 @@ class Operands(NodeView):
         known, told = self.table.known, (digest(value.ids), stated, single)
         if told not in known:
             known[told] = self.table.elementwise(lambda of: settle(self.table, of, stated, single=single), value.ids)
-        ids = known[told]
-        return Lanes(ids, value.shape, value.plane, True, 0.0, 0, stated.bits)
+        return Lanes(known[told], value.shape, value.plane, True, 0.0, 0, stated.bits)
 
     def paired(self, left: Lanes, right: Lanes, key: Key) -> Lanes:
         """A function of two real operands, element by element."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.graph import Graph, Node
 from onnxlint_cmsis.operators.integer_functions import ACTIVATIONS
+
+ENDS = MappingProxyType({"int8": (-128, 127), "int16": (-32768, 32767)})
+"""Least and largest integer of a type."""
 
 
 class Steps(NamedTuple):
@@ -32,8 +36,7 @@ class Steps(NamedTuple):
     @property
     def ends(self) -> tuple[int, int]:
         """Least and largest integer."""
-        info = np.iinfo(self.kind)
-        return int(info.min), int(info.max)
+        return ENDS[self.kind]
 
     @property
     def width(self) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import pairwise
+from types import MappingProxyType
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -187,14 +190,15 @@ release, else of none. What kernels of TensorFlow Lite Micro did before they cha
 ALL_READ = "2024-05-07"
 """Day from which all kernels were read; on an older one unread.py tells what was not."""
 FIRST_DAY, LAST_DAY = "", "9999"
+ENDS: Mapping[str, str] = MappingProxyType(dict(pairwise(row.since for row in REVISIONS)))
+"""Day on which the next revision began, by the day of one; the newest has none."""
 
 
 def holds(revision: TflmRevision, since: str, until: str) -> bool:
     """Tell if the last commit of a revision has what came on one day and went on another; empty for no such day."""
     if not since and not until:
         return True
-    following = REVISIONS.index(revision) + 1
-    end = REVISIONS[following].since if following < len(REVISIONS) else LAST_DAY
+    end = ENDS.get(revision.since, LAST_DAY)
     return since < end and not FIRST_DAY < until < end
 
 
