@@ -35,6 +35,8 @@ class ArenaWay(NamedTuple):
     """Those on which the model has an arena."""
     names: Mapping[str, str]
     """Short forms of names in it, for people."""
+    registers: tuple[str, ...] = ()
+    """What the application registers besides: `AddConcatenation()`."""
 
     @property
     def text(self) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
-from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS, more_methods
+from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS
+from onnxlint_cmsis.runtimes.tflm.resolver import more_methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixe
     if edited and certificate_of(model, fixed.end.analysis, ROW_NUMBERS) is None:
         return tuple(fits)
     reached = {fit.flash.target: fit for fit in device_fits(fixed.end.analysis)}
-    registers = tuple(more_methods(model, fixed.end.analysis))
+    registers = more_methods(model.execution.resolver, fixed.end.analysis.execution.resolver)
     return tuple(_with_ways(fit, reached[fit.flash.target], fixed, registers) for fit in fits)
 
 

@@ -12,6 +12,7 @@ from onnxlint_cmsis.analysis.pairing import LayerKey, paired
 from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.output.proofs import proof_text
+from onnxlint_cmsis.runtimes.tflm.resolver import more_methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -165,8 +166,15 @@ class ModelDifference(NamedTuple):
     """Predicted times; none where no clock is given."""
     verdicts: tuple[VerdictPair, ...] = ()
     """Verdicts, equal ones of several CPUs together."""
+    registers: tuple[str, ...] = ()
+    """What the application of the second registers in TensorFlow Lite Micro besides: `AddConcatenation()`."""
     outputs: OutputAnswer | None = None
     """Whether both compute the same; None where nobody asked."""
+
+    @property
+    def registering(self) -> str:
+        """What the application has to register besides, as a sentence; empty for nothing."""
+        return f"the application has to register {' and '.join(self.registers)} besides" if self.registers else ""
 
 
 def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
@@ -186,6 +194,7 @@ def difference(before: ModelVersion, after: ModelVersion) -> ModelDifference:
         all(total.arena_used is not None for version in (before, after) for total in version.layers.totals),
         tuple(_times(before.layers, after.layers, _known_in_one(*sides, "time"))),
         _verdicts(before.result, after.result),
+        more_methods(before.layers.resolver, after.layers.resolver),
     )
 
 

@@ -41,6 +41,7 @@ def comparison_json(difference: ModelDifference, over: tuple[Figure, ...]) -> di
             for figure in difference.figures
         ],
         "outputs": plain_data(difference.outputs),
+        "registers": list(difference.registers),
         "verdicts": [pair._asdict() for pair in difference.verdicts],
         **({"times": times} if times else {}),
         "came": [fields for finding in difference.came for fields in _json_findings(finding, difference.after)],

@@ -44,6 +44,8 @@ def _markdown_figures(difference: ModelDifference, over: tuple[Figure, ...]) -> 
     if difference.outputs:
         outputs = markdown(in_short(difference.outputs.text, difference.names)).replace("\\|", "&#124;")
         yield f"| outputs | | {outputs} | |"
+    if difference.registers:
+        yield f"| operators | | {difference.registering} | |"
     for row in figure_rows(difference, lambda name: markdown_code(difference.names.get(name, name))):
         mark = "over the limit" if any(figure in over for figure in row.figures) else ""
         yield f"| {row.what} | {row.cpus} | {row.change} | {mark} |"

@@ -49,7 +49,8 @@ def comparison_text(difference: ModelDifference, over: tuple[Figure, ...], width
     verdicts = [f"  {verdict_text(pair, '->')} on {', '.join(pair.targets)}" for pair in difference.verdicts]
     figures, findings = _text_figures(difference, over), _text_findings(difference)
     outputs = [f"  outputs: {in_short(difference.outputs.text, difference.names)}"] if difference.outputs else []
-    lines = [*title, *verdicts, *outputs, *figures, *findings, *_text_layers(difference)]
+    registers = [f"  {difference.registering}"] if difference.registers else []
+    lines = [*title, *verdicts, *outputs, *registers, *figures, *findings, *_text_layers(difference)]
     return "".join(_painted(wrapped(line, width), color) + "\n" for line in lines)
 
 

@@ -19,6 +19,7 @@ from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
+from onnxlint_cmsis.runtimes.tflm.resolver import more_methods
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis
@@ -52,7 +53,12 @@ def _in_parts(start: Snapshot, execution: Interpretation) -> list[ArenaWay]:
     files = [start.followed(tiled(start.path, start.data, fit.tiles), Plan({})) for fit in steps]
     while files and certificate_of(start.analysis, files[-1].analysis, ROW_NUMBERS) is None:
         files.pop()
-    ways = [_planned(fit.parts(execution.file), file.analysis) for fit, file in zip(steps, files, strict=False)]
+    ways = [
+        _planned(fit.parts(execution.file), file.analysis)._replace(
+            registers=more_methods(execution.resolver, file.analysis.execution.resolver)
+        )
+        for fit, file in zip(steps, files, strict=False)
+    ]
     return [way for number, way in enumerate(ways) if not any(_worse(way, later) for later in ways[number + 1 :])]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.arena_ways import PLAN
 from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
 from onnxlint_cmsis.analysis.proof_results import Proof
@@ -20,6 +19,7 @@ from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.interpretation import Interpretation
+from onnxlint_cmsis.runtimes.tflm.resolver import more_methods
 
 
 class LeastArena(NamedTuple):
@@ -92,7 +92,7 @@ def fitted_model(state: Snapshot) -> TiledModel:
         return TiledModel(state, notes=(f"{least.text}, but {trouble}",))
     if over:
         return TiledModel(state, notes=_over_notes(least), least=least)
-    more = more_methods(state.analysis, new.analysis)
+    more = more_methods(interpretation.resolver, new.analysis.execution.resolver)
     registers = f"the application has to register {' and '.join(more)} besides"
     added = tuple(
         f"{segment.label(interpretation.file)} in {len(ends)} {segment.parts}, joined by a CONCATENATION"
@@ -103,13 +103,6 @@ def fitted_model(state: Snapshot) -> TiledModel:
 
 def _over_notes(least: LeastArena) -> tuple[str, ...]:
     return (f"it does not fit: {least.text}, the least that was found{f'; {least.limit}' if least.limit else ''}",)
-
-
-def more_methods(old: ModelAnalysis, new: ModelAnalysis) -> list[str]:
-    """What the application has to register for the new model alone: `AddConcatenation()`."""
-    sides = [model.execution.resolver for model in (old, new)]
-    had, has = ([registration.method for registration in side.operators] if side else [] for side in sides)
-    return [f"{method}()" for method in has if method not in had]
 
 
 def _trouble(old: Snapshot, new: Snapshot) -> tuple[str | None, Proof | None]:

@@ -35,6 +35,8 @@ class CurvePoint(NamedTuple):
     """Most predicted instructions."""
     unknown: int
     """Layers of unknown cost, which the instructions leave out."""
+    registers: tuple[str, ...]
+    """What the application registers besides: `AddConcatenation()`."""
 
     @property
     def instructions(self) -> str:
@@ -56,13 +58,13 @@ def arena_curves(ways: Sequence[ArenaWay]) -> list[ArenaCurve]:
     """A curve for each group of targets with equal points."""
     groups: dict[tuple[CurvePoint, ...], list[str]] = {}
     for number, first in enumerate(ways[0].targets if ways else ()):
-        points = tuple(_point(way.text, way.targets[number]) for way in ways)
+        points = tuple(_point(way, way.targets[number]) for way in ways)
         groups.setdefault(points, []).append(cpu_of(first.memory.target))
     return [ArenaCurve(", ".join(cpus) if len(groups) > 1 else "", points) for points, cpus in groups.items()]
 
 
-def _point(text: str, on: ArenaOnTarget) -> CurvePoint:
-    return CurvePoint(text, on.bytes, *on.price.instructions, on.price.unknown)
+def _point(way: ArenaWay, on: ArenaOnTarget) -> CurvePoint:
+    return CurvePoint(way.text, on.bytes, *on.price.instructions, on.price.unknown, way.registers)
 
 
 def curve_svg(points: Sequence[CurvePoint]) -> str:

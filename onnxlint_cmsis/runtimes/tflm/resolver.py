@@ -70,6 +70,13 @@ def resolver_of(operators: Iterable[tuple[str, str]], known: Container[str], *, 
     return Resolver(tuple(dict.fromkeys(registered)), whole, missing)
 
 
+def more_methods(old: Resolver | None, new: Resolver | None) -> tuple[str, ...]:
+    """What the application of the new model registers besides, `AddConcatenation()`; none where a side is not known."""
+    if old is None or new is None:
+        return ()
+    return tuple(dict.fromkeys(f"{row.method}()" for row in new.operators if row not in old.operators))
+
+
 def method_of(op: str) -> str:
     """The method that registers a builtin operator: `AddConv2D` for `CONV_2D`."""
     words = (word if word[:1].isdigit() else word.capitalize() for word in op.split("_"))

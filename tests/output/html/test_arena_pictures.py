@@ -133,6 +133,13 @@ def test_maps_of_random_nets_are_on_one_scale_and_the_last_is_the_least(
     assert (len(heads), heads, sizes) == (maps_drawn, sorted(heads, reverse=True), sorted(sizes, reverse=True))
 
 
+def test_what_the_application_registers_stands_beside_each_way(tmp_path: Path) -> None:
+    table = page_of(tmp_path, expanding()).partition("<h3>Arena against instructions</h3>")[2].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row">(.*?)</th>.*<td>(?:<code>(.*?)</code> )?</td></tr>', table)
+    assert {text: method for text, method in rows if "groups" not in text} == {"as it is": ""}
+    assert {method for text, method in rows if "groups" in text} == {"AddConcatenation()"}
+
+
 def test_more_instructions_allow_more_parts(tmp_path: Path) -> None:
     data = expanding("INT16")
     few = curve_of(page_of(tmp_path, data))
