@@ -76,6 +76,20 @@ def test_a_program_whose_convolutions_all_lie_in_the_order_of_sizes_is_to_be_exp
     assert finding.remedy.startswith("Export again with module.to(memory_format=torch.channels_last)")
 
 
+def test_a_convolution_over_time_is_to_be_written_as_one_of_an_image() -> None:
+    """No memory format of PyTorch exists for three axes, so that exporting again in channels_last changes nothing."""
+    writer = PteWriter()
+    given, scale = writer.tensor("float32", (1, 2, 5)), (0.5, 3, -128, 127, 1)
+    writer.call("cortex_m::quantize_per_tensor.out", (given,), *scale, out=writer.tensor("int8", (1, 2, 5)))
+    weights = writer.constant([[[1.0], [2.0]]], "float32")
+    window = ((weights,), None, [1], [0], [1], False, [0], 1)
+    writer.outputs.append(
+        writer.call("aten::convolution.out", (given,), *window, out=writer.tensor("float32", (1, 1, 5)))
+    )
+    (finding,) = linted(writer.data(), "m.pte", targets=["cortex-m4"]).findings
+    assert finding.remedy.startswith("Write each nn.Conv1d as an nn.Conv2d with a window of (1, k)")
+
+
 def test_a_program_that_never_reaches_the_backend_is_to_be_quantized() -> None:
     writer = PteWriter()
     writer.outputs.append(float_convolution(writer, 0))

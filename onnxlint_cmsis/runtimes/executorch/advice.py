@@ -21,6 +21,10 @@ CHANNELS_LAST = (
     "Export again with module.to(memory_format=torch.channels_last) and example inputs likewise: the backend takes no "
     "other convolutions."
 )
+OVER_TIME = (
+    "Write each nn.Conv1d as an nn.Conv2d with a window of (1, k), on x.unsqueeze(2) and with inputs in channels_last: "
+    "the backend takes no convolution of three axes."
+)
 QUANTIZED = f"Quantize it with CortexMQuantizer: no call of this program reaches the backend. {CHANNELS_LAST}"
 ONE_CHANNEL = (
     "Compute it on x.reshape(1, -1) and reshape back: the exporter writes two orders of memory for images of one "
@@ -40,6 +44,15 @@ OTHER_CURVE = "Train with nn.ReLU, nn.SiLU or nn.GELU in its place, which the ba
 REGISTER = "Register a kernel of it with the application"
 
 
+class ProgramFacts(NamedTuple):
+    """What advice on every call of a program depends on."""
+
+    operators: frozenset[str]
+    """Operators of the whole program."""
+    over_time: bool
+    """Whether a convolution of the program has three axes: batch, channels and time."""
+
+
 class _Asked(NamedTuple):
     """What advice depends on."""
 
@@ -49,8 +62,8 @@ class _Asked(NamedTuple):
     """What becomes of it."""
     tensors: tuple[PteTensor, ...]
     """Those that it reads and writes."""
-    operators: frozenset[str]
-    """Operators of the whole program."""
+    program: ProgramFacts
+    """What is known of the whole program."""
 
 
 def _registered(asked: _Asked) -> str:
@@ -65,8 +78,8 @@ def _of_one_channel(asked: _Asked) -> bool:
 
 def _lies_in_order(asked: _Asked) -> bool:
     """Tell whether all convolutions were exported in the order of sizes: none is the backend's."""
-    ours = any(name.startswith(f"{BACKEND}quantized_") and "conv" in name for name in asked.operators)
-    return CONVOLUTION in asked.operators and not ours
+    ours = any(name.startswith(f"{BACKEND}quantized_") and "conv" in name for name in asked.program.operators)
+    return CONVOLUTION in asked.program.operators and not ours
 
 
 CURVES: Mapping[str, str] = MappingProxyType({"aten::hardswish": "nn.SiLU", "aten::hardsigmoid": "nn.Sigmoid"})
@@ -75,8 +88,13 @@ ADVICE: tuple[tuple[tuple[Outcome, ...], Callable[[_Asked], bool], str | Callabl
     ((Outcome.REFUSED,), _of_one_channel, ONE_CHANNEL),
     (
         (Outcome.REFERENCE, Outcome.REFUSED, Outcome.NO_KERNEL),
-        lambda asked: CONVOLUTION in asked.operators and not _reaches_backend(asked),
+        lambda asked: CONVOLUTION in asked.program.operators and not _reaches_backend(asked),
         QUANTIZED,
+    ),
+    (
+        (Outcome.REFERENCE, Outcome.REFUSED, Outcome.NO_KERNEL),
+        lambda asked: asked.program.over_time and _lies_in_order(asked),
+        OVER_TIME,
     ),
     (
         (Outcome.REFERENCE, Outcome.REFUSED, Outcome.NO_KERNEL),
@@ -97,17 +115,25 @@ ADVICE: tuple[tuple[tuple[Outcome, ...], Callable[[_Asked], bool], str | Callabl
 
 
 def _reaches_backend(asked: _Asked) -> bool:
-    return any(name.startswith(BACKEND) for name in asked.operators)
+    return any(name.startswith(BACKEND) for name in asked.program.operators)
 
 
-def advice(call: ProgramCall, verdict: Outcome, values: Sequence[Value], operators: frozenset[str]) -> str:
+def facts_of(calls: Sequence[ProgramCall]) -> ProgramFacts:
+    """What is known of a program by all its calls."""
+    images = [call.written for call in calls if call.op == CONVOLUTION and call.written is not None]
+    return ProgramFacts(
+        frozenset(call.op for call in calls), any(len(image.sizes) == IMAGE_RANK - 1 for image in images)
+    )
+
+
+def advice(call: ProgramCall, verdict: Outcome, values: Sequence[Value], program: ProgramFacts) -> str:
     """What to do about a call, as a sentence; empty where the cause's own words hold.
 
-    `values` are those of its method, `operators` those of the whole program.
+    `values` are those of its method.
     """
     numbers = (*call.operands, *call.results)
     tensors = (values[number] for number in numbers if number >= 0)
-    asked = _Asked(call, verdict, tuple(t for t in tensors if isinstance(t, PteTensor)), operators)
+    asked = _Asked(call, verdict, tuple(t for t in tensors if isinstance(t, PteTensor)), program)
     for verdicts, helps, do in ADVICE:
         if verdict in verdicts and helps(asked):
             return do if isinstance(do, str) else do(asked)

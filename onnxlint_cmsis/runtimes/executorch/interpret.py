@@ -29,7 +29,7 @@ from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.model.graph import Node
 from onnxlint_cmsis.model.node_location import node_location
 from onnxlint_cmsis.runtimes.execution import FileExecution
-from onnxlint_cmsis.runtimes.executorch.advice import MOVED, advice
+from onnxlint_cmsis.runtimes.executorch.advice import MOVED, advice, facts_of
 from onnxlint_cmsis.runtimes.executorch.calls import NotRunError
 from onnxlint_cmsis.runtimes.executorch.cost import own_range
 from onnxlint_cmsis.runtimes.executorch.kernels import AT_THE_BORDER, COPIES, OWN, WIDER_SINCE, Kernel, kernel_of
@@ -262,7 +262,7 @@ class Interpretation(FileExecution):
 
     def _remarks(self, target: Target) -> Iterator[RuntimeRemark]:
         groups: dict[tuple[str, Outcome, str, Level | None, str], list[Node]] = {}
-        operators = frozenset(call.op for call in self.loaded.calls)
+        program = facts_of(self.loaded.calls)
         for call, row, node in zip(self.loaded.calls, self.rows(target), self.loaded.graph.nodes, strict=True):
             if row.cause:
                 do = export_for(target, self._runtime.since) if row.cause in PLANS else ""
@@ -271,7 +271,7 @@ class Interpretation(FileExecution):
                 if row.reason and row.reason in self._misread:
                     do = MOVED
                 elif not do and row.cause in USUAL_CAUSES.values():
-                    do = advice(call, row.verdict, self.methods[call.method].values, operators)
+                    do = advice(call, row.verdict, self.methods[call.method].values, program)
                 groups.setdefault((row.cause, row.verdict, row.reason, row.level, do), []).append(node)
         for (cause, verdict, reason, level, do), nodes in groups.items():
             labels = tuple(node.label for node in nodes)
