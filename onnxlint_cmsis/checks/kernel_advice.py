@@ -11,8 +11,9 @@ from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.epilogue import along_channels
 from onnxlint_cmsis.lower.find_quantization import of_input
-from onnxlint_cmsis.lower.means import window_of_mean
+from onnxlint_cmsis.lower.means import window_of_largest, window_of_mean
 from onnxlint_cmsis.lower.outcome import Outcome
+from onnxlint_cmsis.lower.pieces import pieces
 from onnxlint_cmsis.lower.reference_code import ARITHMETIC, CURVES
 from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes, weights_behind
 from onnxlint_cmsis.lower.unfolded import DENSE, IMAGE_RANKS
@@ -32,8 +33,12 @@ DO = {
 """What to do about each cause."""
 OWN_CODE = "Write it in the application, or train without it."
 """What to do where neither CMSIS-NN nor other known code computes it."""
-POOL = "{pool}"
-"""What stands in a remedy for the pools of the nodes that it is about."""
+SIZED = "{sized}"
+"""What stands in a remedy for code of PyTorch with the sizes of the nodes that it is about."""
+END = "End the model in front of it, and compute the rest in the application."
+"""What to do about a node behind all layers with weights."""
+FAR = 200
+"""Nodes behind a node above which it does not count as one near the end."""
 NOTHING = "Nothing: reference code copies the elements."
 """What to do about copies; such a finding is a note."""
 
@@ -71,28 +76,41 @@ def _axes(graph: Graph, node: Node) -> tuple[int, ...]:
     return node.ints("axes") or (given.integers() if given is not None else None) or ()
 
 
-def _is_largest_of_plane(graph: Graph, node: Node) -> bool:
-    """Tell whether a maximum is over all axes behind batch and channels."""
-    shape = graph.shape(node.inputs[0]) or ()
-    taken = {axis % len(shape) for axis in _axes(graph, node)} if shape else set()
-    return len(shape) in (3, 4) and taken == {*range(2, len(shape))}
-
-
 def _pool(graph: Graph, node: Node) -> str:
     """The pool of PyTorch that computes a mean or maximum: `nn.AvgPool2d((25, 5))`, `nn.MaxPool1d(100)`."""
     shape, axes = graph.shape(node.inputs[0]) or (), _axes(graph, node)
     if _is_over_time(graph, node):
         return f"nn.AvgPool1d({shape[axes[0]]})"
-    kind, window = ("Max", shape[2:]) if canonical(node) == "ReduceMax" else ("Avg", window_of_mean(graph, node))
+    largest = window_of_largest(graph, node)
+    kind, window = ("Max", largest) if largest else ("Avg", window_of_mean(graph, node))
     return f"nn.{kind}Pool{len(window)}d({tuple(window) if len(window) > 1 else window[0]})"
 
 
-def with_pools(remedy: str, graph: Graph, nodes: Iterable[Node]) -> str:
-    """A remedy with the pools that compute its nodes, each once."""
-    if POOL not in remedy:
+def _sized(graph: Graph, node: Node) -> str:
+    """The pool that computes a node, or the piece that it takes: `x[:, 8:16]`."""
+    taken = pieces(graph, node)
+    return f"x{taken[0].indices}" if taken else _pool(graph, node)
+
+
+def with_sizes(remedy: str, graph: Graph, nodes: Iterable[Node]) -> str:
+    """A remedy with the code of PyTorch for its nodes, each once."""
+    if SIZED not in remedy:
         return remedy
-    pools = [*dict.fromkeys(_pool(graph, node) for node in nodes)]
-    return remedy.replace(POOL, and_more(pools, 3))
+    return remedy.replace(SIZED, and_more([*dict.fromkeys(_sized(graph, node) for node in nodes)], 3))
+
+
+def _is_near_end(graph: Graph, node: Node) -> bool:
+    """Tell whether a node stands behind all layers with weights, and few nodes stand behind it."""
+    waiting, seen = [node], {node.index}
+    while waiting:
+        readers = (reader for name in waiting.pop().outputs for reader in graph.consumers.get(name, ()))
+        for reader in readers:
+            if operator_of(reader).roles.weights or reader.graph or len(seen) > FAR:
+                return False
+            if reader.index not in seen:
+                seen.add(reader.index)
+                waiting.append(reader)
+    return not node.graph
 
 
 def _is_of_sizes_alone(graph: Graph, tensor: str) -> bool:
@@ -116,15 +134,9 @@ def _is_of_sizes(graph: Graph, node: Node) -> bool:
     return _is_of_sizes_alone(graph, node.inputs[0])
 
 
-def _is_selection(graph: Graph, node: Node) -> bool:
-    """Tell whether a Gather takes one constant index."""
-    given = graph.constants.get(node.inputs[1]) if node.has(1) else None
-    return given is not None and prod(given.shape) == 1
-
-
-def _is_packed(graph: Graph, node: Node) -> bool:
-    """Tell whether the first axis has queries, keys and values, as nn.MultiheadAttention lays them."""
-    return (graph.shape(node.inputs[0]) or ())[:1] == (3,)
+def _is_unsized(graph: Graph, node: Node) -> bool:
+    """Tell whether a size of what a node reads is not known."""
+    return None in (graph.shape(node.inputs[0]) or (None,))
 
 
 def _constant_position(graph: Graph, node: Node) -> int | None:
@@ -249,14 +261,15 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMax",),
-        f"Train it as a max pool of that window: in PyTorch {POOL}.",
-        _is_largest_of_plane,
+        f"Use that pool, which computes the same: in PyTorch {SIZED}.",
+        lambda graph, node: bool(window_of_largest(graph, node)),
     ),
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
         ("Sub",),
-        "Write a - b as a + b * -1: --fix of the float model puts the factor into the layer that makes b.",
+        "Write a - b as a + b * -1, as --fix of the float model does. The factor goes into the weights of a layer that "
+        "makes b; else reference code multiplies.",
     ),
     Way(
         _REFUSED,
@@ -283,14 +296,14 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMean",),
-        f"Use that pool, which computes the same: in PyTorch {POOL}.",
+        f"Use that pool, which computes the same: in PyTorch {SIZED}.",
         lambda graph, node: bool(window_of_mean(graph, node)),
     ),
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
         ("ReduceMean",),
-        f"Pool over time behind a transpose: in PyTorch {POOL} of x.transpose(1, 2).",
+        f"Pool over time behind a transpose: in PyTorch {SIZED} of x.transpose(1, 2).",
         _is_over_time,
     ),
     Way(
@@ -320,21 +333,23 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("Gather",),
-        "Train with three nn.Linear in place of nn.MultiheadAttention, whose one layer is taken apart.",
-        lambda graph, node: _is_selection(graph, node) and not node.int("axis") and _is_packed(graph, node),
+        f"Slice instead, which reference code copies: in PyTorch {SIZED} in place of the index alone.",
+        lambda graph, node: bool(pieces(graph, node)),
     ),
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
-        ("Gather",),
-        "Slice instead, which reference code copies: in PyTorch x[:, -1:] in place of x[:, -1].",
-        _is_selection,
+        ("Gather", "Split"),
+        "Export with torch.onnx.export(..., dynamo=True), which writes the sizes of what it reads: they are not known "
+        "here.",
+        _is_unsized,
     ),
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
         ("Split",),
-        "Slice instead, which reference code copies: in PyTorch x[..., :32] and so on in place of chunk or split.",
+        f"Slice instead, which reference code copies: in PyTorch {SIZED} and so on in place of chunk, split or glu.",
+        lambda graph, node: bool(pieces(graph, node)),
     ),
     Way(
         _REFUSED,
@@ -343,7 +358,31 @@ WAYS = (
         "Nothing: quant_pre_process of ONNX Runtime's quantizer folds it.",
         lambda graph, node: weights_behind(graph, node.inputs[0]) is not None,
     ),
-    Way(_REFUSED, Cause.NO_FUNCTION, ("Erf",), "Train with Relu in place of Gelu, or write it in the application."),
+    Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Expand", "Tile"),
+        "Concatenate it with itself: in PyTorch torch.cat([x] * 25, 1) in place of x.repeat(1, 25, 1) or expand.",
+    ),
+    Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Erf", "Gelu"),
+        "Train with Relu in place of Gelu, or write it in the application.",
+    ),
+    Way(
+        _REFUSED,
+        Cause.NO_FUNCTION,
+        ("Softplus", "Mish", "Selu", "Celu"),
+        "Train with Relu in its place; at the end of a model compute it in the application.",
+    ),
+    Way(
+        _REFUSED,
+        Cause.ATTRIBUTE,
+        ("LSTM",),
+        "Train it forward only, with bidirectional=False, or write it in the application.",
+        lambda _graph, node: node.text("direction", "forward") == "bidirectional",
+    ),
     Way(
         _REFERENCE,
         Cause.BROADCAST,
@@ -397,12 +436,20 @@ WAYS = (
 """The first that fits is said in place of DO and OWN_CODE."""
 
 
-def remedy_of(graph: Graph, node: Node, decision: Decision) -> str:
-    """What to do about a node, as a sentence, in which POOL may stand for a pool of its size."""
+def known_remedy(graph: Graph, node: Node, decision: Decision) -> str:
+    """What to do about an operator of which more is known than the cause; empty for others."""
     for way in WAYS:
         alike = (way.verdict, way.cause) == (decision.verdict, decision.cause)
         if alike and canonical(node) in way.operators and way.when(graph, node):
             return way.do
+    return ""
+
+
+def remedy_of(graph: Graph, node: Node, decision: Decision) -> str:
+    """What to do about a node, as a sentence, in which SIZED may stand for code with its sizes."""
+    known = known_remedy(graph, node, decision)
+    if known:
+        return known
     if decision.verdict is not Outcome.REFERENCE and decision.cause in (Cause.NO_FUNCTION, Cause.OPERAND_CONSTANT):
-        return OWN_CODE
+        return END if decision.cause is Cause.NO_FUNCTION and _is_near_end(graph, node) else OWN_CODE
     return DO[decision.cause]

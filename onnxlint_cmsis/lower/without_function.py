@@ -9,7 +9,7 @@ from onnxlint_cmsis.lower.assumptions import Assumptions
 from onnxlint_cmsis.lower.decision import Cause, Decision, no_kernel
 from onnxlint_cmsis.lower.elementwise import NO_FUNCTION, resize_decision, slice_decision
 from onnxlint_cmsis.lower.epilogue import CLAMPS, is_clamp
-from onnxlint_cmsis.lower.means import window_of_mean
+from onnxlint_cmsis.lower.means import window_of_largest, window_of_mean
 from onnxlint_cmsis.lower.reference_code import CURVES, in_reference_code
 from onnxlint_cmsis.lower.stored_types import activation_type, dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -52,8 +52,9 @@ def without_function(graph: Graph, node: Node, assume: Assumptions, clampable: C
         of_curve = S16_FUNCTION if kind == "s16" else NO_S8_FUNCTION
         reason = of_curve if name in ("Sigmoid", "Tanh") else NO_FUNCTION
         return in_reference_code(kind, "lookup", Cause.NO_FUNCTION, reason)
-    pooled = f"{NO_FUNCTION}; an average pool of that window has one"
-    return no_kernel(Cause.NO_FUNCTION, pooled if window_of_mean(graph, node) else NO_FUNCTION)
+    pool = "an average" if window_of_mean(graph, node) else "a max" if window_of_largest(graph, node) else ""
+    pooled = f"{NO_FUNCTION}; {pool} pool of that window has one"
+    return no_kernel(Cause.NO_FUNCTION, pooled if pool else NO_FUNCTION)
 
 
 def _clamp(graph: Graph, node: Node, kind: str, clampable: Collection[str]) -> Decision:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.checks.kernel_advice import SIZED, known_remedy
 from onnxlint_cmsis.checks.quantization_checks import EFFECTS, described, is_much, share_of_macs
 from onnxlint_cmsis.checks.quantizer_advice import advice, brief_advice, float_name
 from onnxlint_cmsis.checks.rule import Example, Rule
@@ -21,9 +22,10 @@ from onnxlint_cmsis.checks.subjects import ModelSubject
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.findings import Effect, Statement
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.lower.decision import Cause, Decision
 from onnxlint_cmsis.lower.float_islands import FloatIsland, islands
 from onnxlint_cmsis.lower.operands import parameters_of
+from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.lower.work import SMALLEST, percent
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.node_location import node_location
@@ -101,9 +103,12 @@ def _does(island: FloatIsland) -> str:
 
 LEFT_IN_FLOAT = {
     **dict.fromkeys(("LSTM", "GRU", "RNN"), "train a Conv over time, or convert the layer from Keras"),
-    "Erf": "train with Relu in place of Gelu",
 }
 """Operators that no option of that quantizer quantizes, and what to do about each."""
+
+
+_NO_KERNEL = Decision(Outcome.NO_KERNEL, Cause.NO_FUNCTION, "")
+"""What becomes of some operators when they are quantized too."""
 
 
 def _remedy(graph: Graph, island: FloatIsland) -> str:
@@ -117,7 +122,9 @@ def _remedy(graph: Graph, island: FloatIsland) -> str:
     kept = next((name for name in names if name in LEFT_IN_FLOAT), "")
     if kept:
         return f"ONNX Runtime's quantizer leaves {kept} in float: {LEFT_IN_FLOAT[kept]}."
-    return advice(graph, "Quantize what is between as well", option)
+    remedies = (known_remedy(graph, record.node, _NO_KERNEL) for record in island.records)
+    without_kernel = next((remedy for remedy in remedies if remedy and SIZED not in remedy), "")
+    return without_kernel or advice(graph, "Quantize what is between as well", option)
 
 
 def _ends(graph: Graph, island: FloatIsland) -> str:

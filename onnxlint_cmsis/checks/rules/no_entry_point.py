@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.checks.fix_actions import REWRITE
-from onnxlint_cmsis.checks.kernel_advice import DO, NOTHING, remedy_of, with_pools
+from onnxlint_cmsis.checks.kernel_advice import DO, NOTHING, remedy_of, with_sizes
 from onnxlint_cmsis.checks.quantization_checks import EFFECTS, WHO
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
@@ -66,7 +66,7 @@ def run(subject: ModelSubject) -> Iterator[Statement]:
     model = subject.model
     told: frozenset[int] = model.execution.judged.told if model.execution.judged else frozenset()
     for (_, reason, kind), members in _alike(subject).items():
-        remedy = with_pools(kind, model.graph, (member.record.node for member in members))
+        remedy = with_sizes(kind, model.graph, (member.record.node for member in members))
         weight = _weighed(model, [member.record for member in members])
         missing = any(
             member.decision.verdict is Outcome.NO_KERNEL and model.work[member.record.node.index].macs

@@ -12,10 +12,12 @@ from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
 from onnxlint_cmsis.fixers.planning.fits.more_columns import MORE_COLUMNS
+from onnxlint_cmsis.fixers.planning.fits.negated import NEGATED
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.fixers.planning.fits.scales import EQUAL_SCALES, SOFTMAX_OUTPUT
 from onnxlint_cmsis.fixers.planning.fits.shifted_taps import SHIFTED_TAPS
 from onnxlint_cmsis.fixers.planning.fits.signed_integers import SIGNED_INTEGERS
+from onnxlint_cmsis.fixers.planning.fits.slices import SLICES
 from onnxlint_cmsis.fixers.planning.fits.split_batch import SPLIT_BATCH
 from onnxlint_cmsis.fixers.planning.fits.split_groups import SPLIT_GROUPS
 from onnxlint_cmsis.fixers.planning.fits.useless_pairs import USELESS_PAIRS
@@ -34,6 +36,8 @@ REPAIRS: tuple[RepairRow, ...] = (
     *MEAN_POOLS,
     FOLD_CONSTANTS,
     DEPTHWISE_NORMALIZATION,
+    SLICES,
+    NEGATED,
     SOFTMAX_OUTPUT,
     EQUAL_SCALES,
     USELESS_PAIRS,

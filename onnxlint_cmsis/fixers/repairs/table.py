@@ -16,8 +16,10 @@ from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
 from onnxlint_cmsis.fixers.repairs.explicit_pad import apply_explicit_pad
 from onnxlint_cmsis.fixers.repairs.fold_constants import apply_fold_constants
 from onnxlint_cmsis.fixers.repairs.mean_pool import apply_mean_pool
+from onnxlint_cmsis.fixers.repairs.negated import apply_negated
 from onnxlint_cmsis.fixers.repairs.shifted_taps import apply_shifted_taps
 from onnxlint_cmsis.fixers.repairs.signed_integers import apply_signed_integers
+from onnxlint_cmsis.fixers.repairs.slices import apply_slices
 from onnxlint_cmsis.fixers.repairs.softmax_output import apply_softmax_output
 from onnxlint_cmsis.fixers.repairs.split_batch import apply_split_batch
 from onnxlint_cmsis.fixers.repairs.split_groups import apply_split_groups
@@ -35,6 +37,8 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
         **{row.name: apply_mean_pool for row in MEAN_POOLS},
         "fold-constants": apply_fold_constants,
         "depthwise-normalization": apply_depthwise_normalization,
+        "slices": apply_slices,
+        "negated": apply_negated,
         "signed-integers": apply_signed_integers,
         "zero-bias": apply_zero_bias,
         "split-groups": apply_split_groups,

@@ -1,4 +1,4 @@
-"""A mean over the plane or the time of an image as an average pool of that window."""
+"""A mean or a maximum over the plane or the time of an image as a pool of that window."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.means import window_of_mean
+from onnxlint_cmsis.lower.means import window_of_largest, window_of_mean
 from onnxlint_cmsis.lower.stored_types import dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -25,8 +25,13 @@ def _means(graph: Graph) -> Iterator[Node]:
     return (node for node in graph.nodes if not node.domain and window_of_mean(graph, node))
 
 
+def maxima(graph: Graph) -> Iterator[Node]:
+    """Maxima that a pool computes, of real numbers or of dequantized integers."""
+    return (node for node in graph.nodes if not node.domain and window_of_largest(graph, node))
+
+
 def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str | None:
-    """Why the mean has to stay."""
+    """Why the mean or maximum has to stay."""
     node = record.node
     if node.graph:
         return f"{node.label} is in a subgraph"
@@ -63,5 +68,10 @@ RUNTIME_INTEGER_MEAN_POOL = RUNTIME_MEAN_POOL._replace(
     nodes=integer_means,
     exact=False,
 )
-MEAN_POOLS = (MEAN_POOL, INTEGER_MEAN_POOL, RUNTIME_MEAN_POOL, RUNTIME_INTEGER_MEAN_POOL)
+MAX_POOL = MEAN_POOL._replace(
+    name="max-pool",
+    what="makes a max pool of a maximum over the plane or the time of an image",
+    nodes=maxima,
+)
+MEAN_POOLS = (MEAN_POOL, INTEGER_MEAN_POOL, RUNTIME_MEAN_POOL, RUNTIME_INTEGER_MEAN_POOL, MAX_POOL)
 """They go first: a pool of unequal scales is repaired after."""

@@ -1,0 +1,45 @@
+"""Pieces of a tensor as Slices, which reference code copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.lower.lowered import LoweredLayer
+from onnxlint_cmsis.lower.pieces import pieces
+from onnxlint_cmsis.lower.without_function import is_shape_arithmetic
+from onnxlint_cmsis.model.graph import Graph, Node
+
+BOUNDS_AS_INPUTS = 10
+"""First operator set whose Slice takes its bounds as inputs."""
+
+
+def _nodes(graph: Graph) -> Iterator[Node]:
+    return (
+        node
+        for node in graph.nodes
+        if not node.domain and pieces(graph, node) and not is_shape_arithmetic(graph, node)
+    )
+
+
+def refusal_of_slices(graph: Graph, record: LoweredLayer) -> str | None:
+    """Why the node has to stay."""
+    node = record.node
+    if node.graph:
+        return f"{node.label} is in a subgraph"
+    if node.opset < BOUNDS_AS_INPUTS:
+        return f"the Slice of operator set {node.opset} takes its bounds otherwise"
+    known = all(None not in (graph.shape(name) or (None,)) for name in node.outputs)
+    return None if known or node.op_type == "Split" else "the shape of its result is not known"
+
+
+SLICES = RepairRow(
+    name="slices",
+    what="makes Slices of a Split, or of a Gather of one element",
+    hazards=frozenset(),
+    price="nothing",
+    free=True,
+    refusal=refusal_of_slices,
+    rule="no-entry-point",
+    nodes=_nodes,
+)
