@@ -55,6 +55,8 @@ class LayerKey(NamedTuple):
     """Sizes of what it reads and writes."""
     tensor: str = ""
     """Tensor that it writes first."""
+    reads: tuple[str, ...] = ()
+    """Tensors that it reads, in order."""
     label: str = ""
     """Label of its node in this version."""
     sources: frozenset[str] = frozenset()
@@ -72,6 +74,7 @@ def layer_keys(model: ModelAnalysis) -> dict[str, LayerKey]:
             SAME_WORK.get(canonical(record.node), canonical(record.node)),
             _weights(model, record.node),
             tensor=record.node.outputs[0],
+            reads=tuple(record.node.inputs),
             label=record.node.label,
             sources=sources[record.node.index],
             profile=_profile(model, record),

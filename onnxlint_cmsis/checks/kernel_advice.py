@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import prod
 
 from onnxlint_cmsis.formats.names import canonical, operator_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
@@ -25,7 +24,7 @@ DO = {
     Cause.RANK: "Reshape it to the dimensions that the function takes: a channel shuffle of one image needs no batch "
     "axis.",
     Cause.ATTRIBUTE: "Train it without that, or write it in the application.",
-    Cause.AXIS: "Transpose in front, so that it runs over the last axis.",
+    Cause.AXIS: "Transpose in front, so that it runs over the last axis as stored, or leave it to reference code.",
     Cause.BROADCAST: "Give both operands one shape.",
     Cause.OPERAND_CONSTANT: "Nothing: reference code computes it.",
     Cause.OPERAND_COMPUTED: "Nothing, or make the operand a constant.",
@@ -218,7 +217,8 @@ WAYS = (
         _REFERENCE,
         Cause.ATTRIBUTE,
         ("AveragePool",),
-        "Pad by a Pad node in front of it instead, which computes the same, and which ONNX Runtime leaves there.",
+        "Quantize it as a depthwise layer of equal weights, which computes the same: --fix of the float model makes "
+        "one. Or train with count_include_pad=False.",
     ),
     *(
         Way(
@@ -367,20 +367,14 @@ WAYS = (
     Way(
         _REFUSED,
         Cause.NO_FUNCTION,
-        ("Erf", "Gelu"),
+        ("Erf",),
         "Train with Relu in place of Gelu, or write it in the application.",
-    ),
-    Way(
-        _REFUSED,
-        Cause.NO_FUNCTION,
-        ("Softplus", "Mish", "Selu", "Celu"),
-        "Train with Relu in its place; at the end of a model compute it in the application.",
     ),
     Way(
         _REFUSED,
         Cause.ATTRIBUTE,
         ("LSTM",),
-        "Train it forward only, with bidirectional=False, or write it in the application.",
+        "Train a Conv over time, or convert an LSTM that runs forward only from Keras.",
         lambda _graph, node: node.text("direction", "forward") == "bidirectional",
     ),
     Way(
@@ -407,7 +401,8 @@ WAYS = (
         _REFUSED,
         Cause.NO_FUNCTION,
         ("LayerNormalization", "InstanceNormalization", "GroupNormalization"),
-        "Train with BatchNormalization, which goes into the weights, or write it in the application.",
+        "Train with BatchNormalization, which goes into the weights of a layer in front; elsewhere --fix of the float "
+        "model makes a depthwise layer of it. Or write it in the application.",
     ),
     Way(
         _REFUSED,

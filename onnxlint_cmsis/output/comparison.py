@@ -221,7 +221,8 @@ def _changed_findings(before: ModelVersion, after: ModelVersion, sides: Sequence
         other = new.get(key)
         layers[row.node] = other.node if other else f"\0{row.node}"
         if other and row.node in before.keys and other.node in after.keys:
-            tensors[before.keys[row.node].tensor] = after.keys[other.node].tensor
+            first, second = before.keys[row.node], after.keys[other.node]
+            tensors.update(zip((first.tensor, *first.reads), (second.tensor, *second.reads), strict=False))
 
     def moved(finding: Finding) -> Finding:
         where = finding.location

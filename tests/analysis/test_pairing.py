@@ -15,6 +15,7 @@ from onnxlint_cmsis.cli.engine import layers_report
 from onnxlint_cmsis.config.files import make_settings
 from onnxlint_cmsis.output.comparison import ModelVersion, difference
 from support.linter import analysed, linted
+from support.models import text
 from support.paths import SHARED
 
 WIDTHS = (4, 8, 8, 6)
@@ -153,6 +154,21 @@ def test_layers_behind_an_inserted_one_are_unchanged_with_their_findings() -> No
     assert [(row.before, row.after.op if row.after else "") for row in seen.layers] == [(None, "Sigmoid")]
     assert seen.went == ()
     assert {finding.location.op_type for finding in seen.came} <= {"Sigmoid"}
+
+
+def test_findings_at_weights_of_another_name_are_the_same_findings() -> None:
+    """Advice on channels stands at the tensor that has them."""
+    source = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 16, 16, 16] x) => (float[1, 8, 32, 32] y) <float[16, 8, 4, 4] w = {1}> {
+    a = Relu(x)
+    y = ConvTranspose<strides = [2, 2], pads = [1, 1, 1, 1]>(a, w)
+}"""
+    old, new = version(text(source)), version(text(source.replace("w =", "other =").replace(", w)", ", other)")))
+    assert any(finding.location.tensor == "w" for finding in old.model.result.told)
+    seen = difference(old.model, new.model)
+    assert (seen.came, seen.went) == ((), ())
+    assert seen.stayed == len(old.model.result.told)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the models in a folder `shared` beside the project")

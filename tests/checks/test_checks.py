@@ -116,9 +116,16 @@ g (float[1, 8] x) => (float[1, 1, 8] y) <float[1, 1, 8] h = {0, 0, 0, 0, 0, 0, 0
 
 WAYS = {
     "Use that pool": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[2, 3], opset=13),
-    "Write it in the application, or": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[1], opset=13),
+    "End the model in front of it": one_node("ReduceMean", [1, 4, 8, 8], {}, axes=[1], opset=13),
+    "Write it in the application, or": text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 4] x) => (float[1, 4] y) <float[4, 4] w = {1}> {
+            a = Neg(x)
+            y = MatMul(a, w)
+        }
+    """),
     "several of two operands": one_node("Max", [1, 4], {"a": (1, 4), "b": (1, 4)}),
-    "Pad by a Pad node": one_node(
+    "a depthwise layer of equal weights": one_node(
         "AveragePool", [1, 4, 8, 8], {}, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1
     ),
     "group 1 and dilations of 1": one_node("ConvTranspose", [1, 4, 8, 8], {"w": (4, 4, 3, 3)}, dilations=[2, 2]),
@@ -132,17 +139,28 @@ WAYS = {
     "Relu in place of Gelu": one_node("Erf", [1, 8], {}),
     "the largest stays the largest": one_node("LogSoftmax", [1, 8], {}),
     "nn.ConvTranspose2d(channels, outputs, r, stride=r)": one_node("DepthToSpace", [1, 4, 8, 8], {}, blocksize=2),
-    "as a max pool of that window": one_node("ReduceMax", [1, 4, 8, 8], {}, axes=[2, 3]),
+    "nn.MaxPool2d((8, 8))": one_node("ReduceMax", [1, 4, 8, 8], {}, axes=[2, 3]),
     "as a + b * -1": text("""
         <ir_version: 8, opset_import: ["" : 13]>
         g (float[1, 8] x) => (float[1, 8] y) { y = Sub(x, x) }
     """),
     "a Linear of one output": one_node("ReduceSum", [1, 8], {}),
-    "three nn.Linear in place of nn.MultiheadAttention": text("""
+    "x[1:2] in place of the index alone": text("""
         <ir_version: 8, opset_import: ["" : 13]>
         g (float[3, 1, 4, 8] x) => (float[1, 4, 8] y) <int64 i = {1}> { y = Gather<axis = 0>(x, i) }
     """),
-    "dynamo=True": text("""
+    "which writes the sizes of what it reads": text("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 8] x, int64[2] s) => (float[4] y) <int64 i = {1}> {
+            a = Reshape(x, s)
+            y = Gather<axis = 0>(a, i)
+        }
+    """),
+    "torch.cat([x] * 25, 1)": one_node("Expand", [1, 1, 8], {"sizes": (3,)}),
+    "an LSTM that runs forward only": one_node(
+        "LSTM", [5, 1, 3], {"w": (2, 16, 3), "r": (2, 16, 4)}, hidden_size=4, direction="bidirectional"
+    ),
+    "dynamo=True): it is then a constant": text("""
         <ir_version: 8, opset_import: ["" : 13]>
         g (float[1, 8] x) => (float[1, 8] y) {
             s = Shape(x)

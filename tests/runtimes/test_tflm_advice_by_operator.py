@@ -43,7 +43,12 @@ def one(op: str, shape: list[int]) -> Draft:
         ("MEAN", PLANE, [1, 2], "AveragePooling2D((25, 5)) in Keras, nn.AvgPool2d((25, 5)) in PyTorch."),
         ("MEAN", PLANE, [-2, -3], "AveragePooling2D((25, 5)) in Keras, nn.AvgPool2d((25, 5)) in PyTorch."),
         ("MEAN", TIME, [1], "AveragePooling1D(64) in Keras, nn.AvgPool1d(64) in PyTorch."),
-        ("MEAN", TIME, [2], "Train with BatchNormalization in place of LayerNormalization"),
+        (
+            "MEAN",
+            TIME,
+            [2],
+            "Train with BatchNormalization right behind a Dense or Conv in place of LayerNormalization",
+        ),
         ("MEAN", PLANE, [0], "Nothing: no pool runs over these axes."),
         ("REDUCE_MAX", PLANE, [1, 2], "MaxPooling2D((25, 5)) in Keras, nn.MaxPool2d((25, 5)) in PyTorch."),
         ("REDUCE_MAX", PLANE, [3], NOTHING),
@@ -56,6 +61,15 @@ def test_a_mean_or_maximum_is_told_its_pool(op: str, shape: list[int], axes: lis
 @pytest.mark.parametrize(("op", "do"), [("GELU", "relu or silu"), ("EXP", "softplus"), ("LOG", "softplus")])
 def test_curves_without_a_kernel_are_told_which_ones_have_one(op: str, do: str) -> None:
     assert do in advice(one(op, [1, 16]))[op]
+
+
+def test_frames_of_five_axes_are_told_to_be_the_batch() -> None:
+    """STRIDED_SLICE takes four axes, and TimeDistributed cuts frames out of five."""
+    draft = Draft(1, "STRIDED_SLICE")
+    data, result = draft.tensor([1, 6, 4, 4, 1], "INT8", **SCALE), draft.tensor([1, 4, 4, 1], "INT8", **SCALE)
+    bounds = [draft.tensor([5], "INT32", np.array(values, np.int32)) for values in ([0] * 5, [1, 1, 4, 4, 1], [1] * 5)]
+    draft.add("STRIDED_SLICE", Operands([data, *bounds], [result], ("StridedSliceOptions", {"shrink_axis_mask": 2})))
+    assert "keras.Input(frame, batch_size=6)" in advice(draft)["STRIDED_SLICE"]
 
 
 def test_a_tile_is_told_what_stretches_images() -> None:

@@ -38,8 +38,8 @@ CAUSES = (
     RuleCause(
         "broadcast",
         "The shapes of its operands differ, also where one is a single number.",
-        "Give both one shape: store a constant as often as the other operand repeats it; one inside a layer of Keras "
-        "stays.",
+        "Give both one shape: store a constant as often as the other operand repeats it. Nothing helps where a layer "
+        "of Keras stores it, such as MultiHeadAttention.",
         f"{K}cmsis_nn/add.cc:132",
         Example(
             quantized_layer(

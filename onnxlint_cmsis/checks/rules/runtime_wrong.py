@@ -94,8 +94,8 @@ CAUSES = (
     RuleCause(
         "broadcast",
         "The shapes of its operands differ, and the call reads as many elements of each as the result has.",
-        "Give both one shape: store a constant as often as the other operand repeats it; one inside a layer of Keras "
-        "stays.",
+        "Give both one shape: store a constant as often as the other operand repeats it. Nothing helps where a layer "
+        "of Keras stores it, such as MultiHeadAttention.",
         f"{TVM}:345-383",
         Example(
             quantized_layer(

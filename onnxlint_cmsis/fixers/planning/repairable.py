@@ -7,6 +7,7 @@ from functools import cache, cached_property, partial
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.cmsis_nn.library import Route, parameters
+from onnxlint_cmsis.fixers.planning.fits.counted_padding import COUNTED_PADDING
 from onnxlint_cmsis.fixers.planning.fits.depthwise_normalization import DEPTHWISE_NORMALIZATION
 from onnxlint_cmsis.fixers.planning.fits.explicit_pad import EXPLICIT_PAD
 from onnxlint_cmsis.fixers.planning.fits.fold_constants import FOLD_CONSTANTS
@@ -38,6 +39,7 @@ REPAIRS: tuple[RepairRow, ...] = (
     DEPTHWISE_NORMALIZATION,
     SLICES,
     NEGATED,
+    COUNTED_PADDING,
     SOFTMAX_OUTPUT,
     EQUAL_SCALES,
     USELESS_PAIRS,

@@ -10,6 +10,7 @@ from onnxlint_cmsis.fixers.edits.onnx_resize import check_external_data, resized
 from onnxlint_cmsis.fixers.edits.tflite_edit import TfliteGraphEdit
 from onnxlint_cmsis.fixers.edits.tflite_resize import apply_to_tflite
 from onnxlint_cmsis.fixers.planning.fits.mean_pool import MEAN_POOLS
+from onnxlint_cmsis.fixers.repairs.counted_padding import apply_counted_padding
 from onnxlint_cmsis.fixers.repairs.depthwise_normalization import apply_depthwise_normalization
 from onnxlint_cmsis.fixers.repairs.editor import Applied, Editor
 from onnxlint_cmsis.fixers.repairs.equal_scales import apply_equal_scales
@@ -39,6 +40,7 @@ APPLIED: Mapping[str, Applied] = MappingProxyType(
         "depthwise-normalization": apply_depthwise_normalization,
         "slices": apply_slices,
         "negated": apply_negated,
+        "counted-padding": apply_counted_padding,
         "signed-integers": apply_signed_integers,
         "zero-bias": apply_zero_bias,
         "split-groups": apply_split_groups,

@@ -22,8 +22,8 @@ CHANNELS_LAST = (
     "other convolutions."
 )
 OVER_TIME = (
-    "Write each nn.Conv1d as an nn.Conv2d with a window of (1, k), on x.unsqueeze(2) and with inputs in channels_last: "
-    "the backend takes no convolution of three axes."
+    "Write each nn.Conv1d as an nn.Conv2d with a window of (1, k), and export with inputs of (1, channels, 1, time) in "
+    "channels_last: the backend takes no convolution of three axes."
 )
 QUANTIZED = f"Quantize it with CortexMQuantizer: no call of this program reaches the backend. {CHANNELS_LAST}"
 ONE_CHANNEL = (
@@ -31,8 +31,8 @@ ONE_CHANNEL = (
     "channel."
 )
 NO_TURNS = (
-    "Leave out what turns the axes of its input, such as permute and contiguous: in channels_last images stay as they "
-    "are from convolution to convolution."
+    "Leave out what turns the axes of its input, such as permute, unsqueeze and contiguous: in channels_last images "
+    "stay as they are from convolution to convolution."
 )
 SUM_OF_PARTS = (
     "Pad each part with zeros to the whole, torch.nn.functional.pad(a, ...), and add them, which is the same. Or split "

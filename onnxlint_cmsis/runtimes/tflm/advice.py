@@ -58,7 +58,10 @@ def _mean(view: OperatorView) -> str:
         return f"Train it as an average pool of that window: {pool}."
     shape, axes = _reduced(view)
     if axes == (len(shape) - 1,):
-        return "Train with BatchNormalization in place of LayerNormalization: it goes into the weights."
+        return (
+            "Train with BatchNormalization right behind a Dense or Conv in place of LayerNormalization: it goes into "
+            "their weights."
+        )
     return "Nothing: no pool runs over these axes."
 
 
@@ -73,8 +76,26 @@ def _computed_operands(view: OperatorView) -> str:
     return REPEATED
 
 
+def _frames(view: OperatorView) -> str:
+    """A TimeDistributed layer, which cuts frames out of a tensor of five axes."""
+    data = view.input(0)
+    if data is None or len(data.shape) <= PLANE_RANK:
+        return ""
+    frames = data.shape[1]
+    return (
+        f"Take the {frames} frames as the batch in place of TimeDistributed: keras.Input(frame, batch_size={frames}), "
+        f"and behind the layers keras.ops.reshape(x, (1, {frames}, -1))."
+    )
+
+
 ADVICE = (
     _Advice(("check", "operator", "sizes", "unpredictable"), (), _fixed_batch),
+    _Advice(("check", "rank"), ("STRIDED_SLICE", "TRANSPOSE"), _frames),
+    _Advice(
+        ("kernel",),
+        ("TRANSPOSE_CONV",),
+        "Leave the activation out of Conv2DTranspose, and put a Conv2D(filters, 1, activation='relu') behind it.",
+    ),
     _Advice(("operator",), ("GELU",), "Train with relu or silu in place of gelu."),
     _Advice(
         ("check",),

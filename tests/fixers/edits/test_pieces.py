@@ -88,6 +88,19 @@ def test_a_difference_becomes_a_sum() -> None:
     np.testing.assert_array_equal(outputs(model.SerializeToString(), values)[0], outputs(data, values)[0])
 
 
+def test_an_average_that_counts_its_padding_becomes_a_depthwise_layer() -> None:
+    """Behind a Pad of its own ONNX Runtime's pre-processing makes the same pool again."""
+    pool = "y = AveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1>(x)"
+    model = text(FLOAT.replace("BODY", pool))
+    names, data = repairs(model)
+    assert (names, operators(data)) == (["counted-padding"], ["Conv"])
+    values = np.random.default_rng(0).normal(size=(1, 6, 4, 8)).astype(np.float32)
+    np.testing.assert_allclose(
+        outputs(model.SerializeToString(), values)[0], outputs(data, values)[0], rtol=1e-5, atol=1e-6
+    )
+    assert not [finding for finding in linted(data, **CPUS).findings if finding.code == "CNN190"]
+
+
 @pytest.mark.parametrize(
     ("body", "stays"),
     [

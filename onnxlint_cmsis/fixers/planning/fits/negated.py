@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.stored_types import dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
@@ -14,7 +15,7 @@ def _nodes(graph: Graph) -> Iterator[Node]:
     return (
         node
         for node in graph.nodes
-        if node.is_op("Sub")
+        if canonical(node) == "Sub"
         and graph.elem_type(node.outputs[0]) == "float32"
         and not any(name in graph.constants or dequantizes(graph.producers.get(name)) for name in node.inputs)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.pieces import pieces
 from onnxlint_cmsis.lower.without_function import is_shape_arithmetic
@@ -16,9 +17,7 @@ BOUNDS_AS_INPUTS = 10
 
 def _nodes(graph: Graph) -> Iterator[Node]:
     return (
-        node
-        for node in graph.nodes
-        if not node.domain and pieces(graph, node) and not is_shape_arithmetic(graph, node)
+        node for node in graph.nodes if not node.domain and pieces(graph, node) and not is_shape_arithmetic(graph, node)
     )
 
 
@@ -30,7 +29,7 @@ def refusal_of_slices(graph: Graph, record: LoweredLayer) -> str | None:
     if node.opset < BOUNDS_AS_INPUTS:
         return f"the Slice of operator set {node.opset} takes its bounds otherwise"
     known = all(None not in (graph.shape(name) or (None,)) for name in node.outputs)
-    return None if known or node.op_type == "Split" else "the shape of its result is not known"
+    return None if known or canonical(node) == "Split" else "the shape of its result is not known"
 
 
 SLICES = RepairRow(
