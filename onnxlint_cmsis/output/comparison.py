@@ -216,7 +216,8 @@ def _changed_findings(before: ModelVersion, after: ModelVersion, sides: Sequence
     A finding on a layer stays with the layer, whatever its number and its tensor are called now.
     """
     old, new = sides
-    layers, tensors = {}, {}
+    layers: dict[str, str] = {}
+    tensors: dict[str, str] = {}
     for key, row in old.items():
         other = new.get(key)
         layers[row.node] = other.node if other else f"\0{row.node}"
