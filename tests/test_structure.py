@@ -410,7 +410,9 @@ SEAM = re.compile(r"\n\n# [^\n]+[.:]\n\n")
 
 
 def test_a_file_is_one_story() -> None:
-    for path in written():
+    cases = [*written()]
+    assert cases
+    for path in cases:
         assert not SEAM.search(path.read_text(encoding="utf-8")), f"{path} has two stories: make it two files"
 
 

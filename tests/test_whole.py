@@ -75,7 +75,9 @@ def models() -> list[Path]:
 @pytest.mark.skipif(not models(), reason="needs third-party models beside the project")
 @pytest.mark.parametrize("release", RELEASES)
 def test_shared_models_lint(release: str) -> None:
-    for path in models():
+    cases = [*models()]
+    assert cases
+    for path in cases:
         report = linted(path, targets=TARGETS, release=release)
         believable(report)
         assert report.readable, path

@@ -41,7 +41,9 @@ def test_tensors_lie_in_their_intervals(seed: int, steps: int, wide: bool) -> No
     data = random_chain(seed, steps, wide=wide)
     model = analysed(data, "a.tflite")
     view = model.lanes().view
-    for run in computed(data, 3):
+    cases = [*computed(data, 3)]
+    assert cases
+    for run in cases:
         for node in model.graph.nodes:
             for name in node.outputs:
                 known, held = view.known(name), run[name].astype(np.float64)
@@ -64,6 +66,7 @@ def test_constant_lanes_never_change(seed: int, steps: int) -> None:
     data = random_chain(seed, steps)
     model = analysed(data, "a.tflite")
     lanes, runs = model.lanes(), computed(data, 4)
+    assert model.dimensions.classes
     for group in model.dimensions.classes:
         for name, axis in group.members:
             shape = model.graph.shape(name)

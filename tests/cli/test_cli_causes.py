@@ -189,7 +189,9 @@ def test_every_cause_is_that_of_a_row_whose_source_it_names() -> None:
     known: dict[tuple[str, str], set[str]] = {}
     for kind, cause, source in ROWS | LIMITED:
         known.setdefault((CLAIMED[kind].code, cause), set()).add(source)
-    for rule in {rule.code: rule for rule in CLAIMED.values() if rule.causes}.values():
+    cases = [*{rule.code: rule for rule in CLAIMED.values() if rule.causes}.values()]
+    assert cases
+    for rule in cases:
         for cause in rule.causes:
             sources = known.get((rule.code, cause.key))
             if sources is None or cause.key == "not-reviewed":

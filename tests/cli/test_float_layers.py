@@ -306,7 +306,9 @@ def test_nothing_is_said_of_calls_where_no_other_is_surely_better(source: str, s
 def test_whoever_follows_the_advice_gets_what_it_says(kind: str, cpu: str, given: dict[str, str]) -> None:
     judged = {"assume": kind, "targets": [cpu], **given}
     before = {layer.node: layer for layer in layered(model(NET), **judged).layers}
-    for finding in faster(NET, **judged):
+    cases = [*faster(NET, **judged)]
+    assert cases
+    for finding in cases:
         words = str(finding.properties["options"]).replace("--config ", "").split()
         changed = {key.replace("-", "_"): value for key, value in (word.split("=") for word in words)}
         after = {layer.node: layer for layer in layered(model(NET), **{**judged, **changed}).layers}

@@ -112,7 +112,9 @@ def test_tanh_of_f16_is_off_by_no_more_than_its_bound() -> None:
 
 @pytest.mark.parametrize("path", VECTORS)
 def test_overrun_buffers_are_known_and_known_ones_are_overrun(path: Path) -> None:
-    for row in vectors(path):
+    cases = [*vectors(path)]
+    assert cases
+    for row in cases:
         if row["status"] == "0":
             overrun = int(row["overrun_scratch_bytes"]) + int(row["overrun_output_bytes"]) > 0
             assert overrun is any(hazard.kind == "overrun" for hazard in met(row)), row
@@ -120,7 +122,9 @@ def test_overrun_buffers_are_known_and_known_ones_are_overrun(path: Path) -> Non
 
 @pytest.mark.parametrize("path", VECTORS)
 def test_no_call_takes_more_of_its_buffer_than_is_said(path: Path) -> None:
-    for row in vectors(path):
+    cases = [*vectors(path)]
+    assert cases
+    for row in cases:
         taken, given = taken_by(row), int(row["ctx_bytes"] or 0)
         if row["status"] == "0" and not any(hazard.kind == "overrun" for hazard in met(row)):
             assert taken.used is not None, row

@@ -89,7 +89,9 @@ def test_one_by_n_wrong_values_are_exactly_those_of_the_simulation() -> None:
 
 
 def test_one_by_n_columns_are_the_kernels() -> None:
-    for geometry in geometries():
+    cases = [*geometries()]
+    assert cases
+    for geometry in cases:
         split = columns(*geometry)
         if split is not None:
             values = sizes(geometry)
@@ -253,7 +255,9 @@ def test_what_the_padding_after_decides_is_what_the_sizes_decide(name: str) -> N
 @pytest.mark.parametrize("name", ["conv-1x1-padding-after", "conv-1x1-fast-padding-after", "avgpool-empty-window"])
 def test_known_sizes_decide_whatever_the_padding_after_says(name: str) -> None:
     row = hazard(name)
-    for values in planes():
+    cases = [*planes()]
+    assert cases
+    for values in cases:
         assert row.meets({**values, "pad_after.h": None, "pad_after.w": None}) is row.when.evaluate(values)
 
 

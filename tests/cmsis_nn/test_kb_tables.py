@@ -47,7 +47,9 @@ def branches() -> list[Branch]:
 
 
 def test_every_row_is_of_known_releases_and_has_a_source() -> None:
-    for origin in origins():
+    cases = [*origins()]
+    assert cases
+    for origin in cases:
         assert origin.lines
         assert set(origin.lines) <= set(RELEASES)
         assert origin.isas
@@ -58,7 +60,9 @@ def test_every_row_is_of_known_releases_and_has_a_source() -> None:
 
 def test_every_branch_of_a_wrapper_has_its_line() -> None:
     direct = {"arm_fully_connected_s8"}
-    for branch in branches():
+    cases = [*branches()]
+    assert cases
+    for branch in cases:
         if branch.origin.function not in direct:
             assert min(branch.origin.lines.values()) > 0, branch.kernel
 
@@ -112,6 +116,7 @@ def test_cmsis_5_lies_in_its_own_folder() -> None:
 )
 def test_releases_without_an_entry_point_give_a_reason_and_no_kernel(entry: str, first: str) -> None:
     dims = Dims(1, 1, 1, 1)
+    assert RELEASES
     for release in RELEASES:
         answer = route(KernelCall(entry, dims, dims, dims, ch_mult=1, per_channel=False), parse_isa("dsp", release))
         there = RELEASES.index(release) >= RELEASES.index(first)
@@ -133,6 +138,7 @@ def test_an_unknown_entry_point_gives_a_reason() -> None:
 
 
 def test_entry_points_do_not_overlap() -> None:
+    assert ENTRY_POINTS
     for row in ENTRY_POINTS:
         assert row.entry not in ENTRIES
         assert row.function.startswith("arm_")
@@ -147,14 +153,18 @@ def test_hazards_speak_of_entry_points_and_kernels_that_exist() -> None:
     kernels = {branch.kernel for branch in branches()}
     kernels |= {row.callee for api in APIS for row in delegations(api)}
     kernels |= {row.function for row in ENTRY_POINTS}
-    for row in all_hazards():
+    cases = [*all_hazards()]
+    assert cases
+    for row in cases:
         assert set(row.entries) <= entries, row.id
         assert set(row.kernels) <= kernels, row.id
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_delegations_end(target: Target) -> None:
-    for row in (row for api in APIS for row in delegations(api)):
+    cases = [row for api in APIS for row in delegations(api)]
+    assert cases
+    for row in cases:
         kernel, steps = row.kernel, 0
         while kernel:
             rows = delegations_of(kernel, target.release, target.isa)
@@ -189,6 +199,7 @@ def test_the_multiplier_tile_is_the_effective_kernel(
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.label)
 def test_errors_of_a_kernel_stand_in_the_order_of_its_source(target: Target) -> None:
+    assert ENTRIES
     for entry in ENTRIES:
         for kernel in {name for row in all_hazards() for name in row.kernels}:
             errors = [

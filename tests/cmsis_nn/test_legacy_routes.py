@@ -112,6 +112,7 @@ def test_gcc_joins_two_stores_in_the_oldest_release_alone() -> None:
 @pytest.mark.parametrize(("in_c", "out_c", "status"), [(4, 4, 0), (4, 8, -3)])
 @pytest.mark.parametrize("cpu", ["m0", "m4", "m55"])
 def test_depthwise_takes_one_output_for_each_input_channel(in_c: int, out_c: int, status: int, cpu: str) -> None:
+    assert LEGACY
     for release in LEGACY:
         call = square("q7", in_c, out_c)._replace(entry="depthwise_q7", ch_mult=out_c // in_c)
         assert taken(call, cpu, release).status == status

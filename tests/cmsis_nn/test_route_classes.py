@@ -99,6 +99,7 @@ def test_calls_with_one_route_are_priced_together_as_alone(calls, release, cpu):
     ways = {}
     for call in calls:
         ways.setdefault(way(route(call, target)), []).append(call)
+    assert ways
     for same in ways.values():
         prices = predicted(together(same), target, route(same[0], target))
         numbers, known = (np.broadcast_to(values, len(same)) for values in prices)

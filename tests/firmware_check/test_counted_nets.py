@@ -62,6 +62,7 @@ def test_a_net_without_a_row_is_refused_for_the_reason_that_the_page_tells() -> 
 
 
 def test_a_net_did_not_run_on_boards_that_have_no_room_for_one_of_its_layers() -> None:
+    assert TOO_LARGE
     for name, cpus in TOO_LARGE.items():
         calls = [layer.work.call for layer in read_layers(FILE) if layer.net == name]
         needed = max(elements(call.input_dims) + elements(call.output_dims) for call in calls if call)
@@ -71,7 +72,9 @@ def test_a_net_did_not_run_on_boards_that_have_no_room_for_one_of_its_layers() -
 
 def test_the_sum_of_a_net_is_nearer_than_its_layers() -> None:
     """To 5 % beside 500 instructions for each layer."""
-    for net, ran in runs_of_nets().items():
+    cases = [*runs_of_nets().items()]
+    assert cases
+    for net, ran in cases:
         for cpu, layers in ran.items():
             known = [layer for layer in layers if layer.predicted]
             least, most = (sum(layer.predicted[end] for layer in known if layer.predicted) for end in (0, 1))

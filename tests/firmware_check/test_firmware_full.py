@@ -62,7 +62,9 @@ def checks(model: str, allowed: int = 1) -> list[dict]:
 
 
 def test_every_form_runs_and_is_right(library: Library, tmp_path: Path) -> None:
-    for dict in checks(every_form(tmp_path)):
+    cases = [*checks(every_form(tmp_path))]
+    assert cases
+    for dict in cases:
         layers = {layer["node"]: layer for layer in dict["layers"]}
         for name, (function, since) in FORMS.items():
             layer = layers[name]
@@ -83,7 +85,9 @@ def test_concatenation_runs_along_every_axis(axis: int, tmp_path: Path) -> None:
     weights["w2"] = models.filters(4, shape[1], 1, 1)
     shapes = [1, 3, 6, 6], [1, 4, *shape[2:]]
     model = models.save(tmp_path, "concat", nodes, shapes, models.with_biases(weights))
-    for dict in checks(model):
+    cases = [*checks(model)]
+    assert cases
+    for dict in cases:
         functions = {layer["node"]: layer["function"] for layer in dict["layers"]}
         assert functions["concat"] == "arm_concatenation_s8_x"
 
@@ -114,7 +118,9 @@ def upsampling(folder: Path, sizes: tuple[int, int, int, int, int]) -> str:
 @pytest.mark.parametrize("name", TRANSPOSED)
 def test_transposed_convolution_takes_both_routes(name: str, library: Library, tmp_path: Path) -> None:
     sizes, kernel = TRANSPOSED[name]
-    for dict in checks(upsampling(tmp_path, sizes)):
+    cases = [*checks(upsampling(tmp_path, sizes))]
+    assert cases
+    for dict in cases:
         layer = dict["layers"][-1]
         assert bool(layer["reference_code"]) == (not library.since("5.0.0"))
         if library.since("7.0.0"):
@@ -147,7 +153,9 @@ def without_bias(folder: Path) -> str:
 
 
 def test_a_layer_without_a_bias_runs_and_is_right(tmp_path: Path) -> None:
-    for dict in checks(without_bias(tmp_path)):
+    cases = [*checks(without_bias(tmp_path))]
+    assert cases
+    for dict in cases:
         assert [layer["node"] for layer in dict["layers"]][:3] == ["conv", "depthwise", "transposed"]
 
 
@@ -190,7 +198,9 @@ def sixteen(library: Library) -> None:
 
 @pytest.mark.usefixtures("sixteen")
 def test_every_form_of_sixteen_bits_runs_and_is_right(tmp_path: Path) -> None:
-    for dict in checks(more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path), allowed=2):
+    cases = [*checks(more.in_sixteen_bits(more.sixteen(tmp_path), tmp_path), allowed=2)]
+    assert cases
+    for dict in cases:
         functions = {layer["node"]: layer["function"] for layer in dict["layers"] if layer["function"]}
         assert functions == SIXTEEN_BITS
 
@@ -213,14 +223,18 @@ WIDE_CONVOLUTIONS = {  # input channels, outputs, kernel, and what else the oper
 def test_convolutions_of_sixteen_bits_take_their_routes(name: str, tmp_path: Path) -> None:
     channels, outputs, kernel, attributes = WIDE_CONVOLUTIONS[name]
     model = more.in_sixteen_bits(more.convolution(tmp_path, channels, outputs, kernel, **attributes), tmp_path)
-    for dict in checks(model, allowed=2):
+    cases = [*checks(model, allowed=2)]
+    assert cases
+    for dict in cases:
         assert dict["layers"][-1]["observed"]["chain"] == dict["layers"][-1]["predicted"]["chain"] != []
 
 
 @pytest.mark.usefixtures("sixteen")
 def test_a_softmax_of_sixteen_bits_keeps_its_bound(tmp_path: Path) -> None:
     classes = 20
-    for dict in checks(more.in_sixteen_bits(more.classifier(tmp_path, 600, classes), tmp_path), allowed=2 * classes):
+    cases = [*checks(more.in_sixteen_bits(more.classifier(tmp_path, 600, classes), tmp_path), allowed=2 * classes)]
+    assert cases
+    for dict in cases:
         dense, softmax = dict["layers"][-2:]
         assert dense["differences"]["largest"] <= 2
         assert softmax["differences"]["largest"] > 2
@@ -235,7 +249,9 @@ def test_a_padded_transposed_convolution_is_right_up_to_6(name: str, library: Li
     """Its padding at the end is a parameter, which 5.0.0 and 6.0.0 read (arm_transpose_conv_s8.c:84, :147)."""
     if library.release not in ("5.0.0", "6.0.0"):
         pytest.skip(f"the kernel that reads padding_offsets is of 5.0.0 and 6.0.0, the checkout is {library.release}")
-    for dict in checks(upsampling(tmp_path, PADDED_UP[name])):
+    cases = [*checks(upsampling(tmp_path, PADDED_UP[name]))]
+    assert cases
+    for dict in cases:
         assert dict["layers"][-1]["function"] == "arm_transpose_conv_s8"
 
 
@@ -278,6 +294,7 @@ def test_a_hundred_softmaxes_equal_plain_integers(compiler: CompilerRow, library
 @pytest.mark.skipif(bool(lacking(CLANG)), reason=lacking(CLANG))
 def test_clang_compiles_every_form(tmp_path: Path) -> None:
     options = "--cmsis-nn", FOLDER, "--compiler", "clang", "--target", "cortex-m4", "--target", "cortex-m55"
+    assert data(every_form(tmp_path), *options)["checks"]
     for check in data(every_form(tmp_path), *options)["checks"]:
         assert check["compiler"].startswith("clang ")
         assert check["verdict"] == "agrees"
@@ -367,6 +384,7 @@ def extremes(folder: Path) -> str:
 def test_an_extreme_of_a_broadcast_runs_in_the_library_and_its_defect_is_seen(library: Library, tmp_path: Path) -> None:
     if not library.since("7.0.0"):
         pytest.skip(f"arm_maximum_s8 came with 7.0.0, the checkout is {library.release}")
+    assert data(extremes(tmp_path), "--cmsis-nn", FOLDER, *CORES, code=1)["checks"]
     for check in data(extremes(tmp_path), "--cmsis-nn", FOLDER, *CORES, code=1)["checks"]:
         layers = [layer for layer in check["layers"] if layer["node"] in ("max", "min")]
         assert [layer["function"] for layer in layers] == ["arm_maximum_s8", "arm_minimum_s8"]

@@ -68,6 +68,7 @@ def test_every_observation_is_made_again(cpu: str, tmp_path: Path) -> None:
         folder.mkdir()
         calls[name] = layers_of(name, folder)
     runs = run_steps([step for steps in calls.values() for step in steps], bench, tmp_path / "runs")
+    assert rows
     for row in rows:
         ran = [(call, runs[call.step.label]) for call in calls[row["model"]]]
         assert any(_like(run, row) for _, run in ran), row

@@ -185,6 +185,7 @@ def test_one_operator_alone_makes_what_it_makes_in_the_model():
     (inputs,) = reference.random_inputs(1, 1, {})
     names = [value.tensor for step in steps for value in (*step.inputs, step.output)]
     known = reference.tensors(names, inputs)
+    assert steps
     for step in steps:
         given = {value.tensor: known[value.tensor] for value in step.inputs}
         assert (reference.layer(step, given) == known[step.output.tensor]).all(), step.label

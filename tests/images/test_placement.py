@@ -100,7 +100,9 @@ def test_the_time_uses_them_and_the_notes_say_so(capsys):
 
 
 def test_no_address_is_two_memories_and_each_has_a_figure():
-    for first, second in combinations(VENDOR_MEMORIES, 2):
+    cases = [*combinations(VENDOR_MEMORIES, 2)]
+    assert cases
+    for first, second in cases:
         apart = first.first + first.size <= second.first or second.first + second.size <= first.first
         assert first.cpu != second.cpu or apart
     for row in VENDOR_MEMORIES:

@@ -118,6 +118,7 @@ SEEN = {
 
 @pytest.mark.parametrize("target", TARGETS[:2], ids=lambda target: target.cpu)
 def test_as_many_bytes_of_scratch_are_written_as_were_seen(target: Target) -> None:
+    assert SEEN[target.isa.value]
     for function, size, channels, rows, columns, seen in SEEN[target.isa.value]:
         depth = function == "depthwise"
         outputs = channels if depth else 4

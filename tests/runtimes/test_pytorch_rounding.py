@@ -69,6 +69,7 @@ def away(mean: Fraction) -> int:
 @pytest.mark.parametrize("program", AVERAGES)
 def test_an_average_that_pytorch_rounds_otherwise_lies_halfway_between_two_steps(program: str) -> None:
     """PyTorch rounds the mean without the zero-point to even, and where its floats are off to either side."""
+    assert AVERAGES[program]
     for total, count, zero, device, pytorch in AVERAGES[program]:
         mean = Fraction(total, count)
         assert mean.denominator == 2 and {device, pytorch} == {int(mean - Fraction(1, 2)), int(mean + Fraction(1, 2))}

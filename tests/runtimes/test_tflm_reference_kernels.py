@@ -80,6 +80,7 @@ def test_every_operator_of_the_runtime_is_drawn():
 
 
 def test_every_row_names_a_line():
+    assert LIMITS
     for op, limits in LIMITS.items():
         for limit in limits:
             assert limit.source.startswith("tensorflow/lite/"), op

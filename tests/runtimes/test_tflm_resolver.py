@@ -33,6 +33,7 @@ METHODS = {
 
 
 def test_methods_are_spelled_as_in_the_header() -> None:
+    assert METHODS
     for op, method in METHODS.items():
         (operator,) = resolver_of([(op, "")], BUILTIN, whole=True).operators
         assert (operator.method, operator.custom_code) == (method, "")

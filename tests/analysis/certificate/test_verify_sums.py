@@ -44,6 +44,7 @@ def test_any_weight_or_bias_that_counts_is_a_difference(order: str) -> None:
 
 def test_scales_and_zero_points_count() -> None:
     old = layers(FIRST, SECOND, BIAS)
+    assert old.graph.initializer
     for constant in old.graph.initializer:
         if constant.name.endswith(("scale", "zero", "b_unit")):
             new = onnx.ModelProto.FromString(old.SerializeToString())

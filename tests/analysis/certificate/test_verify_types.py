@@ -170,6 +170,7 @@ def test_an_attribute_may_say_what_the_operator_set_takes_anyway() -> None:
 
 
 def test_versions_that_mean_the_same_take_the_same_where_nothing_is_stated() -> None:
+    assert SAME_MEANING
     for op_type, groups in SAME_MEANING.items():
         for versions in groups:
             told = [defaults("", op_type, version) for version in versions]

@@ -488,6 +488,7 @@ def test_weights_that_would_not_be_zero_are_refused() -> None:
 def test_growing_says_what_the_layouts_of_one_more_lane_change(model: onnx.ModelProto) -> None:
     before = case(model)
     uses = Uses(before.graph, before.dimensions)
+    assert before.dimensions.classes
     for group in before.dimensions.classes:
         if group.freedom is not Freedom.LOCKED:
             plan = Plan({group.id: (*range(group.size), None)})

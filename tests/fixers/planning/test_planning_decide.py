@@ -330,5 +330,6 @@ def test_every_other_memory_may_be_slow(tmp_path, weights):
 
 
 def test_a_core_without_mve_asks_for_no_memory(tmp_path):
+    assert OUTPUTS
     for outputs in OUTPUTS:
         assert padded(tmp_path, outputs, "cortex-m4", "flash") == padded(tmp_path, outputs, "cortex-m4", "tcm")

@@ -74,6 +74,7 @@ def test_ceilings_hold_and_nothing_gets_worse(problem):
 def test_descent_keeps_ceilings_and_stops_where_no_single_change_helps(problem):
     ceilings = dict(enumerate(problem.totals(problem.present)))
     descent = descend(problem, LEVELS, ceilings, problem.present, SearchWork())
+    assert problem.domains
     for variable, candidates in problem.domains.items():
         for size in candidates:
             trial = {**descent, variable: size}
@@ -127,6 +128,7 @@ def test_a_long_chain_is_exact(length):
 @settings(max_examples=draws(100))
 def test_parts_of_a_table_are_the_cells_that_were_asked_for(problem, data):
     """Whether a factor keeps its table or is too large to."""
+    assert problem.factors
     for factor in problem.factors:
         sizes = [problem.domains[variable] for variable in factor.scope]
         asked = [data.draw(st.lists(st.sampled_from(options), min_size=1, unique=True)) for options in sizes]

@@ -161,7 +161,9 @@ def test_options_are_those_of_the_tflite_package():
 @pytest.mark.skipif(not SHARED.exists(), reason="the third-party models are not beside the project")
 def test_real_models_read_as_the_generated_accessors_do():
     tflite = pytest.importorskip("tflite")
-    for path in sorted(SHARED.glob("*.tflite")):
+    cases = [*sorted(SHARED.glob("*.tflite"))]
+    assert cases
+    for path in cases:
         data = path.read_bytes()
         theirs, ours = tflite.Model.GetRootAs(data, 0), read_tflite(path, data)
         assert theirs.SubgraphsLength() == len(ours.subgraphs)
