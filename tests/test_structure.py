@@ -198,14 +198,16 @@ TESTED_BY_ITSELF: Mapping[str, tuple[str, ...]] = {
     "cmsis_nn.loops.without_bias": ("test_later_costs",),
     # Attributes that are empty lists, which no repair writes to a sound model.
     # Every segment in every number of bands, most of which no search takes.
-    "fixers.memory.channel_tiles": ("test_fix_bands",),
+    "fixers.memory.channel_tiles": ("test_fix_bands", "test_level_bands"),
     "fixers.memory.drafts": ("test_fix_bands",),
     "fixers.memory.band_segments": ("test_fix_bands",),
-    "fixers.memory.tiled_file": ("test_fix_bands",),
+    "fixers.memory.tiled_file": ("test_fix_bands", "test_level_bands"),
+    # Sizes of bands, of which a search takes some.
+    "fixers.memory.level_bands": ("test_level_bands",),
     # Which sizes may take longer, asked with and without a known memory.
     "fixers.planning.memory_bound": ("test_memory_bound",),
     # Layers that can be computed in groups of channels.
-    "fixers.memory.segments": ("test_fix_tiles",),
+    "fixers.memory.segments": ("test_fix_tiles", "test_level_bands"),
     # The inputs that a proof draws.
     "fixers.proof.inputs": ("fix_rounding", "test_fix_damaged", "test_proof_verify"),
     # LiteRT's kernels themselves, which the checker's numbers are held against.

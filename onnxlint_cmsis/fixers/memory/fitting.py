@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.fixers.memory.band_segments import band_segments, not_in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import MOST_GROUPS, group_ends
 from onnxlint_cmsis.fixers.memory.drafts import Draft, Tiles, drafted
-from onnxlint_cmsis.fixers.memory.segments import CHANNELS, WEIGHTED, Segment, segments
+from onnxlint_cmsis.fixers.memory.level_bands import guessed_bytes, level_ends
+from onnxlint_cmsis.fixers.memory.segments import CHANNELS, Segment, segments
 from onnxlint_cmsis.ground.errors import NotAppliedError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.free_plan import free_plan, peak_steps
-from onnxlint_cmsis.runtimes.tflm.lifetimes import planned_buffers
-from onnxlint_cmsis.runtimes.tflm.packing import lower_bound
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
@@ -24,15 +24,10 @@ MOST_ROUNDS = 12
 """Tiles that are added or made smaller."""
 MOST_DRAFTS, MOST_OPERATORS = 160, 4000
 """Models that are laid out, and operators in all of them together: some seconds."""
-TURNS = 40
-"""Orders of buffers that are tried for each of them."""
-
 MOST_BANDS = 6
 """Bands of a segment: more cost more than they gain."""
-MOST_GUESSED = 2
-"""Segments of each number of bands that are laid out, those that are guessed to take least."""
-BYTES_OF_OPERATOR, BYTES_OF_CHANNEL = 150, 8
-"""About what an operator, and a channel of a convolution's result, keep in the arena."""
+MOST_LEVELLED, MOST_GUESSED = 4, 2
+"""Segments of each number of bands whose bands are made level, and those that are laid out: guessed to take least."""
 
 Arenas = Callable[["TfliteModel"], Sequence["ArenaLayout"]]
 """Arenas of a model on all targets; none where it has none on one."""
@@ -143,7 +138,7 @@ class Search:
             with suppress(NotAppliedError):
                 draft = drafted(self._model, tiles)
                 arenas = tuple(self._arenas(draft.model)) if len(self._known) <= self._most else ()
-            plan = free_plan(draft.model, arenas, TURNS) if arenas else None
+            plan = free_plan(draft.model, arenas) if arenas else None
             with_plan = plan.arenas if plan else arenas
             draft = draft._replace(model=draft.model._replace(data=self._model.data))  # no copy of the file for each
             self._known[key] = Fit(tiles, draft, arenas, tuple(arena.to_write for arena in with_plan))
@@ -155,7 +150,7 @@ class Search:
 
     def _candidates(self, fit: Fit) -> Iterator[Fit]:
         """Tiles over the highest steps, in more groups than they have."""
-        bands: list[Tiles] = []
+        bands: list[tuple[int, Tiles, Segment]] = []
         high = {origin for arena in fit.arenas for origin in _highest(fit.draft, arena)}
         for segment in self._segments:
             if not high & {*segment.operators}:
@@ -167,36 +162,33 @@ class Search:
             least = max((len(ends) for other, ends in fit.tiles.items() if other not in others), default=1)
             ways = [{**others, segment: ends} for ends in _ways(segment) if len(ends) > least]
             if segment.axis != CHANNELS:
-                bands += ways
+                bands += [(guessed_bytes(self._model, tiles), tiles, segment) for tiles in ways]
             else:
                 yield from map(self.fit, ways)
-        by_count: dict[int, list[tuple[int, Tiles]]] = {}
-        for guess, tiles in sorted(((self._guess(tiles), tiles) for tiles in bands), key=lambda pair: pair[0]):
-            by_count.setdefault(sum(map(len, tiles.values())), []).append((guess, tiles))
+        by_count: dict[int, list[tuple[Tiles, Segment]]] = {}
+        for _, tiles, segment in sorted(bands, key=lambda way: way[0]):
+            by_count.setdefault(sum(map(len, tiles.values())), []).append((tiles, segment))
         for alike in by_count.values():
-            yield from (self.fit(tiles) for _, tiles in alike[:MOST_GUESSED])
+            level = [self._level(*way) for way in alike[:MOST_LEVELLED]]
+            yield from map(self.fit, sorted(level, key=partial(guessed_bytes, self._model))[:MOST_GUESSED])
 
-    def _guess(self, tiles: Tiles) -> int:
-        """About the bytes that a model takes with tiles, in well under a millisecond."""
-        try:
-            model = drafted(self._model, tiles).model
-        except NotAppliedError:
-            return 1 << 62
-        main = model.subgraphs[0]
-        results = (operator.outputs[0] for operator in main.operators if operator.op in WEIGHTED)
-        kept = BYTES_OF_CHANNEL * sum(main.tensors[result].shape[-1] for result in results)
-        kept += BYTES_OF_OPERATOR * len(main.operators)
-        return lower_bound(planned_buffers(model, ())) + kept
+    def _level(self, tiles: Tiles, segment: Segment) -> Tiles:
+        """The same with bands of one segment that take about the same room, where that takes less."""
+        if segment.axis == CHANNELS:
+            return tiles
+        others = {other: ends for other, ends in tiles.items() if other != segment}
+        level = {**others, segment: level_ends(self._model, others, segment, tiles[segment])}
+        return min(tiles, level, key=partial(guessed_bytes, self._model))
 
     def _fewer(self, fit: Fit) -> Fit:
         """The same with as few groups in each tile as still fit."""
         for segment in fit.tiles:
             rest = {other: ends for other, ends in fit.tiles.items() if other != segment}
-            options = [rest, *({**rest, segment: ends} for ends in _ways(segment))]
-            for option in options:
+            for option in (rest, *({**rest, segment: ends} for ends in _ways(segment))):
                 if sum(map(len, option.values())) >= fit.groups:
                     break
-                if (fewer := self.fit(option)).over(self._rooms) <= 0 and self._allowed(fewer):
+                level = self._level(option, segment) if segment in option else option
+                if (fewer := self.fit(level)).over(self._rooms) <= 0 and self._allowed(fewer):
                     fit = fewer
                     break
         return fit

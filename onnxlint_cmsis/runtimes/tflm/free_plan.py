@@ -9,7 +9,7 @@ from onnxlint_cmsis.formats.tflite.memory_plan import FURTHEST, ONLINE, stated_p
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.lifetimes import NEVER, Lifetimes
-from onnxlint_cmsis.runtimes.tflm.packing import MOST_BUFFERS, TURNS, lower_bound, pack
+from onnxlint_cmsis.runtimes.tflm.packing import MOST_BUFFERS, pack
 from onnxlint_cmsis.runtimes.tflm.planner import PlannedBuffer, laid_out
 
 if TYPE_CHECKING:
@@ -30,27 +30,36 @@ class FreePlan(NamedTuple):
 
 def least_head(model: TfliteModel, layout: ArenaLayout) -> int:
     """Bytes that are alive at once, with results on operands where they may lie there: no plan gets below."""
-    alive = _alive(model, layout)
-    return min(lower_bound(buffers) for buffers, _ in (_alone(alive), _handed_on(model, alive)))
+    return max(alive_in_steps(model, _alive(model, layout)).values(), default=0)
 
 
 def peak_steps(model: TfliteModel, layout: ArenaLayout) -> list[int]:
     """Steps in which most bytes are alive, of which the first operator is 1."""
-    alive = _alive(model, layout)
+    alive = alive_in_steps(model, _alive(model, layout))
+    most = max(alive.values(), default=0)
+    return sorted(step for step, size in alive.items() if size == most)
+
+
+def alive_in_steps(model: TfliteModel, buffers: Sequence[PlannedBuffer]) -> dict[int, int]:
+    """Bytes that are alive in each step, with results on operands where they may lie there and that takes less."""
+    ways = (_sums(groups[0]) for groups in (_alone(buffers), _handed_on(model, buffers)))
+    return min(ways, key=lambda sums: max(sums.values(), default=0))
+
+
+def _sums(buffers: Sequence[PlannedBuffer]) -> dict[int, int]:
     sums: dict[int, int] = {}
-    for buffer in alive:
+    for buffer in buffers:
         for step in range(buffer.first, buffer.last + 1):
             sums[step] = sums.get(step, 0) + buffer.room
-    most = max(sums.values(), default=0)
-    return sorted(step for step, size in sums.items() if size == most)
+    return sums
 
 
-def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout], most: int = TURNS) -> FreePlan | None:
+def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout]) -> FreePlan | None:
     """The best plan that is found for all targets together; None where it gains on none, or takes more on one.
 
     `layouts` are the arenas of the file as it is. Scratch is placed on the device, around the plan: room for the most
     that a target asks for is left, and every target's arena is worked out with its own. Results lie on operands only
-    in a plan that takes less by it. `most` orders of buffers are tried for each of some ways to pack.
+    in a plan that takes less by it.
     """
     wasted = [layout.head - least_head(model, layout) for layout in layouts]
     large = any(len(layout.plan) > MOST_BUFFERS for layout in layouts)
@@ -60,7 +69,7 @@ def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout], most: int = TU
     tensors = sum(len(subgraph.tensors) for subgraph in model.subgraphs)
     candidates = [_largest_scratch(alive, tensors), *(alive if len({*map(tuple, alive)}) > 1 else ())]
     plans = [
-        _fitted(layouts, *groups, tensors, most)
+        _fitted(layouts, *groups, tensors)
         for candidate in candidates
         for groups in (_alone(candidate), _handed_on(model, candidate))
     ]
@@ -113,15 +122,15 @@ def _largest_scratch(alive: Sequence[list[PlannedBuffer]], tensors: int) -> list
     return [*kept, *(PlannedBuffer(tensors + number, size, *life) for number, (life, size) in enumerate(sums.items()))]
 
 
-Groups = tuple[list[PlannedBuffer], dict[int, int]]
+Groups = tuple[Sequence[PlannedBuffer], dict[int, int]]
 """Buffers to place, and for each tensor that lies where another one lies the number of that one."""
 
 
-def _alone(buffers: list[PlannedBuffer]) -> Groups:
+def _alone(buffers: Sequence[PlannedBuffer]) -> Groups:
     return buffers, {}
 
 
-def _handed_on(model: TfliteModel, buffers: list[PlannedBuffer]) -> Groups:
+def _handed_on(model: TfliteModel, buffers: Sequence[PlannedBuffer]) -> Groups:
     """Results on the operand that ends with their operator, where its kernel may write over what it reads."""
     lives = {buffer.number: buffer for buffer in buffers}
     owners: dict[int, int] = {}
@@ -137,10 +146,10 @@ def _handed_on(model: TfliteModel, buffers: list[PlannedBuffer]) -> Groups:
 
 
 def _fitted(
-    layouts: Sequence[ArenaLayout], candidate: list[PlannedBuffer], owners: dict[int, int], tensors: int, most: int
+    layouts: Sequence[ArenaLayout], candidate: Sequence[PlannedBuffer], owners: dict[int, int], tensors: int
 ) -> FreePlan:
     """The plan that packing some buffers gives, on every target; what no operator touches lies at 0."""
-    packed = pack(candidate, most)
+    packed = pack(candidate)
     at = {buffer.number: offset for buffer, offset in zip(candidate, packed.offsets, strict=True)}
     at |= {result: at[owner] for result, owner in owners.items()}
     at |= {buffer.number: 0 for buffer in layouts[0].plan if buffer.first == NEVER}
