@@ -251,11 +251,16 @@ def config_page() -> str:
 
 def _boards() -> str:
     """What is known of boards, each with its page."""
-    rows = "".join(
-        f"* [`{name}`]({source}): {cpu}, {ram // KIB:,}, {flash // KIB:,}, {f'{clock // MHZ}' if clock else '-'}\n"
-        for name, cpu, ram, flash, clock, source, *_ in KNOWN_BOARDS
+    rows = ""
+    for board in KNOWN_BOARDS:
+        clock = f"{board.clock // MHZ}" if board.clock else "-"
+        cache = f"; {board.code_cache // KIB} KiB of cache for code ({board.cache_source})" if board.code_cache else ""
+        sizes = f"{board.ram // KIB:,}, {board.flash // KIB:,}, {clock}"
+        rows += f"* [`{board.name}`]({board.source}): {board.cpu}, {sizes}; {board.weights}, {board.arena}{cache}\n"
+    head = (
+        "CPU, KiB of RAM and flash, and the MHz up to which it runs (- where the page does not say it); memories of "
+        "weights\nand arena, and the cache of instructions before the flash where a reference manual says it:"
     )
-    head = "CPU, KiB of RAM and flash, and the MHz up to which it runs (- where the page does not say it):"
     return f"\n## Which boards are known?\n\n{head}\n\n{rows}"
 
 

@@ -111,7 +111,7 @@ CORES = (
     Core(
         "cortex-m0+",
         {**_times(_IN_ORDER, 0.95), "1x1": 1.19, "depthwise": 1.14, "average pool": 1.28},
-        0.15,
+        0.14,
         16 * KIB,
         2,
         (("flash", "sram"), ("xip", "sram")),
@@ -138,7 +138,7 @@ CORES = (
     Core(
         "cortex-m33",
         _times(_IN_ORDER, 1.03),
-        0.15,
+        0.14,
         16 * KIB,
         2,
         (("flash", "sram"), ("xip", "sram")),

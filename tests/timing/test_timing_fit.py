@@ -78,7 +78,6 @@ def test_a_total_scales_what_is_predicted():
     ("device", "cycles", "said"),
     [
         (M4, 5_000, "less than 100,000 cycles"),
-        (M4._replace(weights="xip"), 4_000_000, "weights in xip"),
         (M4, 400_000_000, "its unit is no cycle"),
         (M4, 0, "nothing of known cost was measured"),
         (M4._replace(cpu="cortex-m3"), 4_000_000, "no public measurement of cortex-m3"),
