@@ -8,6 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy  # noqa: F401 - here, where calls are not nested deeply: CPython 3.11 maps a page anew for each call deeper
+
 from onnxlint_cmsis.cli.conclusion import RunOutcome, conclude, exit_code
 from onnxlint_cmsis.cli.discovery import STDIN, STDIN_NAME, discover, images_in, standard_input
 from onnxlint_cmsis.cli.jobs import Job, Linted, lint_all
