@@ -8,7 +8,6 @@ from onnxlint_cmsis.analysis.analysis import ModelAnalysis
 from onnxlint_cmsis.analysis.short_names import short_names
 from onnxlint_cmsis.ground.findings import PythonPlace
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.model.python_places import python_places
 
 
 class LayerNames(NamedTuple):
@@ -26,7 +25,11 @@ def layer_names(model: ModelAnalysis) -> LayerNames:
     Operators of a `.tflite` file have numbers for names; there the tensors that they write are named like layers.
     """
     graph, layers = model.graph, [record.node for record in model.lowered.records]
-    sources = python_places(graph) if graph.node_metadata else {}
+    sources: dict[int, PythonPlace] = {}
+    if graph.node_metadata:
+        from onnxlint_cmsis.model.python_places import python_places
+
+        sources = python_places(graph)
     places = {node.label: sources[node.index] for node in layers if node.index in sources}
     modules = {label: source.module for label, source in places.items() if source.module}
     written = [node.outputs[0] for node in graph.nodes if node.outputs] if model.execution.reads_file else []

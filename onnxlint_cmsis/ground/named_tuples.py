@@ -41,7 +41,7 @@ else:
             return cls(*values)
 
         def _replace(self, **changes):
-            changed = self._make(map(changes.pop, self._fields, self))
+            changed = tuple.__new__(type(self), map(changes.pop, self._fields, self))
             if changes:
                 raise ValueError(f"got unexpected field names: {[*changes]}")
             return changed

@@ -187,8 +187,8 @@ class _Walk:
         """Where an activation lies; None for a constant and where a size is unknown."""
         if tensor in self._stored:
             return self._stored[tensor]
-        shape = self._shape(tensor)
-        if not tensor or shape is None or tensor in self._fixed:
+        shape = None if not tensor or tensor in self._fixed else self._shape(tensor)
+        if shape is None:
             return None
         rank = len(shape)
         self._stored[tensor] = Stored(shape, channels_last(rank) if self._inputs_channels_last else tuple(range(rank)))

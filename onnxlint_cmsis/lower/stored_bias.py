@@ -60,7 +60,8 @@ def _compared(
     if any(len(given) not in (1, count) for given in (weights, own, zeros)) or not count:
         return None
     with np.errstate(all="ignore"):  # scales of damaged files
-        units, scales, points = unit * np.array(weights), np.array(own), np.array(zeros, np.float64)
+        scales, points = np.array(own, np.float64), np.array(zeros, np.float64)
+        units = unit * np.array(weights, np.float64)
         if not units.all():
             return None
         numbers = np.array(values, np.float64)

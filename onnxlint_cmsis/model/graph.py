@@ -126,7 +126,7 @@ class Node:
 
     def has(self, position: int) -> bool:
         """Tell whether it has an input; False for a position outside, and for an omitted one."""
-        return 0 <= position < len(self.inputs) and bool(self.inputs[position])
+        return 0 <= position < len(self.inputs) and tuple.__getitem__(self.inputs, position) != ""
 
     def is_op(self, *op_types: str) -> bool:
         """True for one of the operators of the default domain."""

@@ -19,15 +19,16 @@ class Onward(NamedTuple):
 def along(graph: Graph, search: str, tensor: str, ask: Callable[[str], Any]) -> Any:
     """The answer at the end of a chain of tensors, each of which `ask` answers or sends on; None on a circle."""
     passed: list[tuple[str, str]] = []
-    answer: Any = Onward(tensor)
-    while isinstance(answer, Onward):
-        key = search, answer.tensor
-        if key in graph.searched:
-            answer = graph.searched[key]
-            break
+    key = search, tensor
+    while key not in graph.searched:
         graph.searched[key] = None
         passed.append(key)
-        answer = ask(answer.tensor)
+        answer = ask(key[1])
+        if not isinstance(answer, Onward):
+            graph.searched[key] = answer
+            break
+        key = search, answer.tensor
+    answer = graph.searched[key]
     graph.searched.update(dict.fromkeys(passed, answer))
     return answer
 

@@ -12,7 +12,6 @@ from onnxlint_cmsis.output.fixes import fix_lines
 from onnxlint_cmsis.output.plain import paint, printable
 from onnxlint_cmsis.output.run import Run
 from onnxlint_cmsis.output.shown_names import said, with_short_names
-from onnxlint_cmsis.output.statistics import statistics_lines
 from onnxlint_cmsis.output.wrapping import wrapped
 
 STYLES = {
@@ -28,6 +27,8 @@ def render(run: Run) -> str:
     run = run._replace(width=0)
     lines = [line for file in run.files for line in file_lines(file, run)]
     if run.statistics:
+        from onnxlint_cmsis.output.statistics import statistics_lines
+
         lines += statistics_lines(run)
     return "".join(f"{line}\n" for line in lines)
 

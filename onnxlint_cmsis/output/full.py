@@ -15,9 +15,6 @@ from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
 from onnxlint_cmsis.output.plain import counted, paint
 from onnxlint_cmsis.output.run import Run, by_level
 from onnxlint_cmsis.output.shown_names import said, with_short_names
-from onnxlint_cmsis.output.statistics import statistics_lines
-from onnxlint_cmsis.output.summaries import fixable_text, summary_lines
-from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import DO, LABEL, labelled, wrapped
 
 _AS_ABOVE = "as above."
@@ -39,6 +36,8 @@ def render(run: Run) -> str:
     blocks = [block for file in run.files if (block := "\n".join(_file(file, run, end, headed=not several)))]
     blocks = [table, *blocks] if table else blocks
     if run.statistics:
+        from onnxlint_cmsis.output.statistics import statistics_lines
+
         blocks.append("\n".join(statistics_lines(run)))
     if not run.quiet and not (clean and run.files):
         text = summary(run)
@@ -68,7 +67,11 @@ def summary(run: Run) -> str:
         return f"{head}{verdict} in {counted(len(models or images), 'file')}{judged}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
     touched = sum(bool(file.findings) for file in models)
-    fixable = f"; {fixable_text(models)}" if any(file.fixable or file.fixable_unsafely for file in models) else ""
+    fixable = ""
+    if any(file.fixable or file.fixable_unsafely for file in models):
+        from onnxlint_cmsis.output.summaries import fixable_text
+
+        fixable = f"; {fixable_text(models)}"
     where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
     if not models:
         return f"{head}{levels}{tail}"
@@ -101,6 +104,8 @@ def _verdicts(run: Run) -> str:
             rows.append((os.path.relpath(file.path, folder) if folder else file.path, word, on, *figures))
     heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")
     alike = ("on",) if all(row[2] == "all" for row in rows) else ()
+    from onnxlint_cmsis.output.text_table import TableFit, fitted
+
     fit = TableFit(run.width, elastic={heads[0]: 20}, spare=("flash", "arena", *alike))
     table = fitted(heads, rows, fit=fit) if rows else ""
     if 0 < run.width < max(map(len, table.splitlines()), default=0):
@@ -122,6 +127,8 @@ def _file(file: FileResult, run: Run, end: str, *, headed: bool) -> Iterator[str
     for finding in file.findings:
         body += _finding(finding, file, run, told)
     if run.verbose:
+        from onnxlint_cmsis.output.summaries import summary_lines
+
         body += summary_lines(file, run)
     verdicts = [] if run.quiet or not headed else verdict_lines(file, run, _below(file, run), end)
     if verdicts:

@@ -8,7 +8,6 @@ from itertools import chain
 
 from onnxlint_cmsis.analysis.analysis import ModelAnalysis, TensorIndex
 from onnxlint_cmsis.analysis.dimensions import DimensionClass
-from onnxlint_cmsis.fixers.planning.answers import answered
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan, plan_model
 from onnxlint_cmsis.fixers.planning.planning_input import planning_input
 from onnxlint_cmsis.fixers.planning.policies import FixOptions
@@ -57,6 +56,8 @@ def agreed_plan(
 
 def _unasked(plan: ModelPlan, group: DimensionClass, limits: PlanLimits, accepted: list[Finding]) -> bool:
     """Tell whether a class lacks a finding to act on. Adds the finding that it keeps."""
+    from onnxlint_cmsis.fixers.planning.answers import answered
+
     graph, finding = plan.view.graph, change_finding(plan, group)
     if limits.accepted(graph, finding):
         accepted.append(finding)

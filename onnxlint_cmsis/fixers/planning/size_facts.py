@@ -12,7 +12,6 @@ from onnxlint_cmsis.checks.rule import RuleScope
 from onnxlint_cmsis.checks.rule_registry import checks_of, codes_of, rule
 from onnxlint_cmsis.cmsis_nn.library import measured_build
 from onnxlint_cmsis.cmsis_nn.releases import measured_on
-from onnxlint_cmsis.fixers.planning.answers import answered
 from onnxlint_cmsis.fixers.planning.model_plan import ModelPlan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES
 from onnxlint_cmsis.ground.findings import Finding
@@ -108,6 +107,8 @@ def _dead(plan: ModelPlan, group: DimensionClass) -> tuple[int, int]:
 
 def _repaired(plan: ModelPlan, group: DimensionClass) -> tuple[tuple[str, str], ...]:
     """Hazard and node of what the model has now and only this new size takes away."""
+    from onnxlint_cmsis.fixers.planning.answers import answered
+
     findings = (finding for finding in answered(plan, group) if finding.code in codes_of(REPAIR))
     return tuple(dict.fromkeys((str(finding.properties["hazard"]), finding.location.node) for finding in findings))
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
-
 if TYPE_CHECKING:
     from typing import Any
 
     from onnx import ModelProto
+
+    from onnxlint_cmsis.ground.apart import Apart
 
 
 TRUSTED = (1, 23)
@@ -53,6 +53,8 @@ class _Guarded:
         self._apart: Apart | None = None
 
     def call(self, method: str, *arguments: object) -> Any:
+        from onnxlint_cmsis.ground.apart import Apart, CallError, EndedError
+
         with self._lock:
             self._apart = self._apart or Apart(__name__, OnnxLibrary.__name__)
             try:

@@ -14,7 +14,6 @@ from onnxlint_cmsis.formats.onnx.known_types import Known, Table
 from onnxlint_cmsis.formats.onnx.library import OnnxLibraryError, infer_shapes
 from onnxlint_cmsis.formats.onnx.proto_records import operator_of_proto
 from onnxlint_cmsis.formats.onnx.runtime_sizes import settle_sizes
-from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
 from onnxlint_cmsis.formats.onnx.surrogates import Rank, standardise
 from onnxlint_cmsis.formats.onnx.tensors import elem_name, elem_number
 from onnxlint_cmsis.formats.onnx.walk import all_graphs
@@ -79,7 +78,11 @@ def _settle_types(graph: GraphProto, table: Table, stated: Table, versions: Mapp
     """
     for node in graph.node:
         domain = domain_of(node.domain)
-        if not domain or (domain, node.op_type) not in TYPES or not node.output:
+        if not domain or not node.output:
+            continue
+        from onnxlint_cmsis.formats.onnx.signatures import TYPES, result_types
+
+        if (domain, node.op_type) not in TYPES:
             continue
         if stated.get(node.output[0], (0, None))[0]:
             continue
