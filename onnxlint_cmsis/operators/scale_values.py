@@ -48,9 +48,15 @@ def dequantize_values(node: Node, view: ValueView) -> Interval | None:
 
 
 def quantize_values(node: Node, view: ValueView) -> Interval | None:
-    """Division by the scale in float32, rounded half to even, plus the zero-point, saturated."""
-    x, scale, zero = view.input(node, 0), parameter(node, view, 1), parameter(node, view, 2)
-    if x is None or scale is None or zero is None or node.int("precision") or not (scale.low > 0).all():
+    """Division by the scale in float32, rounded half to even, plus the zero-point, saturated.
+
+    None of unknown numbers: any integer of the type.
+    """
+    x = view.input(node, 0)
+    if x is None or (x.fault is None and np.isnan(x.low).all()):
+        return None
+    scale, zero = parameter(node, view, 1), parameter(node, view, 2)
+    if scale is None or zero is None or node.int("precision") or not (scale.low > 0).all():
         return None
     steps = _in_float32(np.divide, x, scale) or divide(x, scale, SLACK)
     return in_steps(steps, zero, view.made_type(node))
