@@ -59,7 +59,7 @@ def route_classes(calls: KernelCall, targets: Sequence[Target], *, large: bool =
         if id(condition) not in truths:
             left, right = (_evaluated(side, known, applied, numbers) for side in condition.terms)
             truth: NDArray[np.bool_] = COMPARED[condition.op](left, right)
-            truths[id(condition)] = truth if truth.any() and not truth.all() else None
+            truths[id(condition)] = truth if 0 < np.count_nonzero(truth) < truth.size else None
     return tuple(_numbered([truths[id(condition)] for condition in row], length) for row in asked)
 
 

@@ -113,11 +113,10 @@ class Prices:
 
     def _price(self, call: KernelCall, target: Target) -> Price:
         taken = self._routed(call, target)
-        predicted = self._predicted(call, target, taken)
+        predicted = self._predicted(call, _countable(call), target, taken)
         return Price(taken, round(predicted.instructions) if predicted.known else None)
 
-    def _predicted(self, calls: KernelCall, target: Target, taken: Route) -> Prediction:
-        countable = _countable(calls)
+    def _predicted(self, calls: KernelCall, countable: bool, target: Target, taken: Route) -> Prediction:
         if not taken.kernel or taken.undecided or not np.any(countable):
             return Prediction(0.0, False)
         predicted = self._cost(calls, self._library(calls.entry, target), taken)
@@ -139,33 +138,53 @@ class Prices:
     def _new_columns(self, site: Site, inputs: Numbers, outputs: Numbers) -> tuple[Column, ...]:
         """A column for each target; targets that CMSIS-NN is built alike for share one."""
         builds = {target[1:]: target for target in self.targets}
-        calls = site.calls(inputs, outputs)
-        kernels = tuple(self._library(calls.entry, target) for target in builds.values())
+        calls = _calls(site, inputs, outputs)
+        kernels = tuple(self._library(calls.together.entry, target) for target in builds.values())
         try:
-            numbers = route_classes(calls, kernels, large=not np.all(_countable(calls)))
+            numbers = route_classes(calls.together, kernels, large=not np.all(calls.countable))
         except OverflowError:
             numbers = (np.arange(inputs.size),) * len(builds)
         columns = {
-            build: self._column(site, inputs, outputs, target, which)
+            build: self._column(site, calls, target, which)
             for (build, target), which in zip(builds.items(), numbers, strict=True)
         }
         return tuple(columns[target[1:]] for target in self.targets)
 
-    def _column(self, site: Site, inputs: Numbers, outputs: Numbers, target: Target, which: Numbers) -> Column:
+    def _column(self, site: Site, calls: _Calls, target: Target, which: Numbers) -> Column:
         """Prices on one target; `which` numbers the channel counts, those of one number take the same route."""
-        places = np.unique(which, return_index=True)[1].tolist()
-        routes = tuple(self._routed(site.call((int(inputs[index]), int(outputs[index]))), target) for index in places)
+        places = np.unique(which, return_index=True)[1].tolist() if np.count_nonzero(which) else [0]
+        pairs = ((int(calls.inputs[index]), int(calls.outputs[index])) for index in places)
+        routes = tuple(self._routed(site.call(pair), target) for pair in pairs)
         once = site.layer.once
-        column = Column(routes, which, np.zeros(inputs.size, dtype=np.int64), np.full(inputs.size, once))
+        column = Column(routes, which, np.zeros(which.size, dtype=np.int64), np.full(which.size, once))
         if once:
             return column
         works = _same_work(routes)
         for same in works:
-            there = np.isin(which, same) if len(works) > 1 else np.ones(inputs.size, dtype=bool)
-            prediction = self._predicted(site.calls(inputs[there], outputs[there]), target, routes[same[0]])
+            there = np.isin(which, same) if len(works) > 1 else slice(None)
+            some = _calls(site, calls.inputs[there], calls.outputs[there]) if len(works) > 1 else calls
+            prediction = self._predicted(some.together, some.countable, target, routes[same[0]])
             column.known[there] = prediction.known
             column.instructions[there] = np.where(prediction.known, np.rint(prediction.instructions), 0)
         return column
+
+
+class _Calls(NamedTuple):
+    """The calls of a layer at many channel counts."""
+
+    inputs: Numbers
+    """Input channels."""
+    outputs: Numbers
+    """Output channels."""
+    together: KernelCall
+    """All calls as one, whose channel counts are arrays."""
+    countable: bool
+    """Which of them may be counted; an array, where it is not the same for all."""
+
+
+def _calls(site: Site, inputs: Numbers, outputs: Numbers) -> _Calls:
+    calls = site.calls(inputs, outputs)
+    return _Calls(inputs, outputs, calls, _countable(calls))
 
 
 def _alone(price: Price) -> Column:
