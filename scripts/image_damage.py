@@ -1,4 +1,4 @@
-"""Damage to the structure of a firmware image or a library: headers, section headers, symbols, headers of members."""
+"""Damage to the structure of an image or a library: headers, sections, symbols, members, records of HEX, UF2 blocks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,29 @@ LAST_SYMBOLS = 64
 """Symbols of a table that are damaged, from its beginning."""
 
 
-def is_linked_code(data: bytes) -> bool:
-    """Tell whether a file is an ELF or a library."""
-    return data.startswith((ELF, ARCHIVE))
+UF2 = b"UF2\n"
+UF2_BLOCK = 512
+UF2_WORDS = (0, 4, 8, 12, 16, 20, 24, 28, 508)
+"""Where the words of a block of UF2 stand: marks, flags, address, size, number, count, family, mark."""
+KINDS = (0, 1, 2, 3, 4, 5, 6, 255)
+"""Types of records of Intel HEX, and two that are none."""
+
+
+def is_built(data: bytes) -> bool:
+    """Tell whether a file is an ELF, a library, Intel HEX or UF2."""
+    return data.startswith((ELF, ARCHIVE, UF2, b":"))
 
 
 def damage_image(data: bytes, chance: random.Random, times: int) -> bytes:
     """The image with some words of its structure, or sizes of its members, replaced by extreme ones."""
+    if data.startswith(b":"):
+        return _damage_hex(data, chance, times)
     damaged = bytearray(data)
+    if data.startswith(UF2):
+        for _ in range(times):
+            at = chance.randrange(0, len(data), UF2_BLOCK) + chance.choice(UF2_WORDS)
+            damaged[at : at + 4] = struct.pack("<I", chance.choice(WORDS))
+        return bytes(damaged)
     words = [word for start in _starts(data, ELF) for word in _words(data, start)]
     sizes = [end + 2 - MEMBER + SIZE_AT for end in _starts(data, MEMBER_END)] if data.startswith(ARCHIVE) else []
     for _ in range(times):
@@ -37,6 +52,28 @@ def damage_image(data: bytes, chance: random.Random, times: int) -> bytes:
         elif words:
             struct.pack_into("<I", damaged, chance.choice(words), chance.choice(WORDS))
     return bytes(damaged)
+
+
+def _damage_hex(data: bytes, chance: random.Random, times: int) -> bytes:
+    """The records with other addresses, types or lengths, and sums that fit, or in another order."""
+    lines = data.split(b"\n")
+    for _ in range(times):
+        at = chance.randrange(len(lines))
+        fields = bytearray.fromhex(lines[at].strip()[1:].decode("ascii", "ignore"))[:-1]
+        if len(fields) < 4 or chance.random() < 0.2:
+            other = chance.randrange(len(lines))
+            lines[at], lines[other] = lines[other], lines[at]
+            continue
+        change = chance.randrange(3)
+        if change == 0:
+            fields[1:3] = struct.pack(">H", chance.choice(WORDS) & 0xFFFF)
+        elif change == 1:
+            fields[3] = chance.choice(KINDS)
+        else:
+            del fields[4 + chance.randrange(len(fields) - 3) :]
+            fields[0] = len(fields) - 4
+        lines[at] = b":" + bytes([*fields, -sum(fields) & 255]).hex().upper().encode()
+    return b"\n".join(lines)
 
 
 def _starts(data: bytes, mark: bytes) -> list[int]:

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from field_damage import field_damage, places, retied
-from image_damage import damage_image, is_linked_code
+from image_damage import damage_image, is_built
 from onnxlint_cmsis.formats.flatbuffer import Table, root_of
 from onnxlint_cmsis.formats.flatbuffer_schema import Schema
 from onnxlint_cmsis.formats.pte.bundle import BUNDLE
@@ -45,7 +45,7 @@ def mutated(data: bytes, chance: random.Random, kind: str) -> bytes:
         for _ in range(times):
             chance.choice(BYTE_MUTATIONS)(damaged, chance)
         return bytes(damaged)
-    if is_linked_code(data):
+    if is_built(data):
         return damage_image(data, chance, times)
     if schema := next((schema for schema in FLATBUFFERS if schema.identifier == data[4:8]), None):
         return _twisted(data, schema, chance, times)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from onnxlint_cmsis.ground.files import read_regular
@@ -15,6 +16,8 @@ from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
 MAP_FILE = 2**26
 """Bytes of the largest map file that is read."""
+MOST_REGIONS = 100
+"""Regions that are read; a real map has some ten."""
 SRAM = range(0x2000_0000, 0x4000_0000)
 """Addresses that are RAM in every Cortex-M (Armv7-M Architecture Reference Manual, B3.1)."""
 UNLIMITED = 0xFFFF_FFFF
@@ -72,7 +75,7 @@ def read_map(text: str) -> LinkMap:
     start = text.find("Memory Configuration")
     if start >= 0:
         end = text.find("Linker script and memory map", start)
-        rows = _GNU.finditer(text, start, end if end >= 0 else start + 10_000)
+        rows = islice(_GNU.finditer(text, start, end if end >= 0 else start + 10_000), MOST_REGIONS)
         regions = ((row[1], int(row[2], 16), int(row[3], 16), row[4] or "") for row in rows)
         return LinkMap(
             GNU,
@@ -89,9 +92,8 @@ def read_map(text: str) -> LinkMap:
 
 def _execution_regions(text: str) -> Iterator[Region]:
     """Those that have a limit; what lies in one tells whether it is written to."""
-    rows = [*_EXECUTION.finditer(text)]
-    ends = [row.start() for row in rows[1:]] + [len(text)]
-    for row, end in zip(rows, ends, strict=True):
+    rows = [*islice(_EXECUTION.finditer(text), MOST_REGIONS)]
+    for row, end in zip(rows, [*(row.start() for row in rows[1:]), len(text)], strict=False):
         address, size = int(row[2], 16), int(row[3], 16)
         if size not in (0, UNLIMITED):
             yield Region(row[1], address, size, address in SRAM or bool(_WRITTEN.search(text, row.end(), end)))

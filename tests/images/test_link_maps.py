@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.images.build import read_build
+from onnxlint_cmsis.images.build import Build, read_build
 from onnxlint_cmsis.images.facts import facts_of
 from support.firmware_images import firmware
 
@@ -83,10 +83,25 @@ def test_a_map_without_regions_is_said_to_have_none(image: Path) -> None:
     assert facts(image, "map") == [("ld.lld", "sure")]
 
 
-@pytest.mark.parametrize("text", ["", "Execution Region X (Base: 0x2000", "Memory Configuration", "\0" * 100])
-def test_a_damaged_map_tells_nothing(text: str, image: Path) -> None:
+@pytest.mark.parametrize("text", ["", "  Memory Configuration", "\0" * 100])
+def test_what_is_no_map_tells_nothing(text: str, image: Path) -> None:
     image.with_suffix(".map").write_text(text, encoding="utf-8")
     assert facts(image, "region") == facts(image, "map") == []
+
+
+@pytest.mark.parametrize("text", [GNU.replace("*default*", "RAM 0x20000000 0x00000100 xrw\n" * 999), ARMLINK * 999])
+def test_of_a_hostile_map_few_regions_are_read(text: str, image: Path) -> None:
+    image.with_suffix(".map").write_text(text, encoding="utf-8")
+    assert len(facts(image, "region")) <= 100
+
+
+def test_a_map_that_is_cut_has_no_regions(image: Path) -> None:
+    image.with_suffix(".map").write_text("Execution Region X (Base: 0x2000", encoding="utf-8")
+    build = read_build(str(image))
+    assert isinstance(build, Build)
+    assert build.memory
+    assert build.memory.mapped_by == "armlink"
+    assert facts(image, "region") == []
 
 
 def rooms(image: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[object, object]:
