@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.ground.words import NAMED, and_more
 from onnxlint_cmsis.images.build import Build, Compiler, LibraryBuild
 from onnxlint_cmsis.images.library_use import LibraryUse
 from onnxlint_cmsis.images.link_maps import LLD
 from onnxlint_cmsis.images.memory_use import region_name
 from onnxlint_cmsis.images.runtime_use import RuntimeUse
+from onnxlint_cmsis.images.thumb import smlad_in
 from onnxlint_cmsis.images.uncompiled import releases_of
 
 SURE, MAY = "sure", "may"
+MANY_SMLAD, FEW_SMLAD = 32, 4
+"""SMLAD in all code from which on CMSIS-NN uses them, and up to which it does not: 284 and 0 were seen."""
 Value = str | int | bool | list[str] | dict[str, object]
 
 
@@ -79,6 +83,8 @@ def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:
 def _library(build: Build | LibraryBuild, symbols: int, *, inlined: bool = False) -> Iterator[Fact]:
     library = build.library
     if library is None:
+        if isinstance(build, Build) and not symbols:
+            yield from _unnamed_code(build)
         if symbols:
             evidence = f"{symbols:,} symbols, none of them CMSIS-NN's"
             yield Fact("cmsis_nn", [], "no function", MAY if inlined else SURE, evidence)
@@ -107,6 +113,19 @@ def _library(build: Build | LibraryBuild, symbols: int, *, inlined: bool = False
             f"inner loops call memcpy{meant}", SURE,
             f"calls of memcpy in {and_more(told)}",
         )  # fmt: skip
+
+
+def _unnamed_code(build: Build) -> Iterator[Fact]:
+    """Whether CMSIS-NN uses DSP in an ELF without symbols; its code for MVE has some SMLAD too."""
+    if build.image.form != "elf" or build.runtime is None or build.runtime.kernels != "cmsis_nn":
+        return
+    code = [section for section in build.image.sections if section.executable]
+    held = [model.data for model in build.models if any(section.holds(model.address) for section in code)]
+    count = sum(smlad_in(section.data) for section in code) - sum(smlad_in(memoryview(data)) for data in held)
+    seen = f"{count:,} SMLAD in all code"
+    if build.extension is Isa.DSP and (count >= MANY_SMLAD or count <= FEW_SMLAD):
+        isa = Isa.DSP if count >= MANY_SMLAD else Isa.SCALAR
+        yield Fact("cmsis_nn_isa", isa.value, isa.value.upper(), MAY, seen)
 
 
 def _release(library: LibraryUse) -> Fact:

@@ -5,6 +5,7 @@ Encodings: Armv7-M and Armv8-M Architecture Reference Manuals (DDI 0403, DDI 055
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from onnxlint_cmsis.images.image import Image, Symbol
 
 LARGEST_FUNCTION = 2**20
 """Bytes of the largest function that is read."""
+_SMLAD = re.compile(rb"[\x20-\x2f]\xfb[\x00-\x1f]")
+"""The first three bytes of SMLAD and SMUAD."""
 PROLOGUE = 40
 """Instructions at the beginning of a function among which it takes its stack."""
 
@@ -59,6 +62,11 @@ def code_of(image: Image, symbol: Symbol) -> Code:
             counter.long(halves[index], halves[index + 1], index)
             index += 2
     return Code(size, counter.instructions, counter.dsp, counter.smlad, counter.mve, counter.frame, counter.calls)
+
+
+def smlad_in(data: memoryview) -> int:
+    """Places that read as SMLAD or SMUAD in code without symbols; data has one in some 64 KiB."""
+    return sum(match.start() % 2 == 0 for match in _SMLAD.finditer(data))
 
 
 def _data_ranges(image: Image, symbol: Symbol) -> list[tuple[int, int]]:

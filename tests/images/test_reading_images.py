@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from support.elf_writer import (
     placed,
     uf2,
 )
-from support.firmware_images import APPLICATION, FLASH, MODEL, RAM, firmware, with_library
+from support.firmware_images import APPLICATION, FLASH, M4, M55, MODEL, RAM, firmware, with_library
 from support.rule_examples import VECTORS
 
 
@@ -84,6 +85,25 @@ def test_armcc_is_no_armclang(tmp_path: Path) -> None:
     comment = "Component: ARM Compiler 5.06 update 7 (build 960) Tool: armlink [4d3601]"
     path.write_bytes(firmware(core={}, comment=comment))
     assert [compiler.setting for compiler in read_build(str(path)).compilers] == [""]
+
+
+@pytest.mark.parametrize(
+    ("core", "smlad", "isa"), [(M4, 64, "dsp"), (M4, 0, "scalar"), (M4, 16, None), (M55, 64, None)]
+)
+def test_code_without_symbols_tells_whether_dsp_is_used(
+    core: Mapping[int, int | str], smlad: int, isa: str | None, tmp_path: Path
+) -> None:
+    text, _ = placed({"arm_nn_mat_mult_nt_t_s8": Function(600, smlad=smlad)}, FLASH)
+    texts = b"Failed to get registration from op code\0src/tensorflow/lite/micro/kernels/cmsis_nn/conv.cc\0"
+    sections = [
+        ElfSection(".text", FLASH, text, "rx"),
+        ElfSection(".rodata", FLASH + 0x8000, texts, "r"),
+        ElfSection(".ARM.attributes", 0, attributes(core), "-"),
+    ]
+    path = tmp_path / "app.elf"
+    path.write_bytes(elf(sections, []))
+    facts = [(fact.value, fact.certainty) for fact in facts_of(read_build(str(path))) if fact.key == "cmsis_nn_isa"]
+    assert facts == ([] if isa is None else [(isa, "may")])
 
 
 @pytest.mark.parametrize("address", [FLASH + 0x8001, FLASH + 0x8004])
