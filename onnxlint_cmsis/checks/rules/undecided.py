@@ -18,7 +18,7 @@ from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.ground.findings import OPEN, Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
-from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.model.graph import TFLITE, Graph
 
 RULE = Rule(
     code="CNN005",
@@ -114,7 +114,9 @@ class _Questions:
         """What a user can do; where the inputs are complete, what is missing inside."""
         inputs = graph.open_inputs
         if inputs:
-            return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
+            told = f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
+            in_file = any(node.domain == TFLITE for node in graph.nodes)  # the device takes those that stand there
+            return f"{told}. Convert it with them too: the device runs the sizes in the file" if in_file else told
         if any(problem.kind == "external" for problem in graph.problems):
             return "Mend the external data first, of which another finding tells"
         missing = ", ".join(sorted(self._sizes))

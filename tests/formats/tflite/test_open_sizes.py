@@ -46,3 +46,5 @@ def test_what_does_not_fit_is_refused(given):
 def test_a_placeholder_is_unknown_until_it_is_given(given, codes):
     result = linted(relu(-1, -1, -1, 3), "m.tflite", targets=("cortex-m4",), **given)
     assert {finding.code for finding in result.findings} & {"CNN005", "CNN008"} == codes
+    told = [finding.remedy for finding in result.findings if finding.code == "CNN005"]
+    assert all("Convert it with them too: the device runs the sizes in the file" in remedy for remedy in told)
