@@ -207,14 +207,15 @@ def test_a_line_that_is_a_path_is_kept_whole(paths: str, linted: int | None, tmp
 
 @needs_tools
 @needs_command
-def test_a_model_that_a_pull_request_deletes_may_be_named(tmp_path: Path) -> None:
-    workflow = Workflow(tmp_path, "c.onnx", "d.onnx")
+@pytest.mark.parametrize("name", ["c.onnx", "my nets/c 1.onnx"])
+def test_a_model_that_a_pull_request_deletes_may_be_named(name: str, tmp_path: Path) -> None:
+    workflow = Workflow(tmp_path, name, "d.onnx")
     workflow.put(8)
     workflow.models[0].unlink()
-    given = {"PATHS": "c.onnx", "OPTIONS": "--isolated --target cortex-m4"}
+    given = {"PATHS": name, "OPTIONS": "--isolated --target cortex-m4"}
     _, compared = workflow.run("Compare", BASE=workflow.base, **given, LIMITS="")
     assert compared["code"] == "0"
-    assert workflow.summary.read_text() == "`c.onnx` is deleted\n\n"
+    assert workflow.summary.read_text() == f"`{name}` is deleted\n\n"
 
 
 @needs_tools
