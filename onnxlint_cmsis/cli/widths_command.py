@@ -34,8 +34,8 @@ A network of 50 convolutions with up to 2,048 channels needs 1.2 million; one mi
 WORK_DIGITS = 15
 """Digits of the largest number of buffers that may be asked for."""
 KEYS = (
-    "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "clock", "weights-in",
-    "arena-in",
+    "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "board", "clock",
+    "weights-in", "arena-in",
 )  # fmt: skip
 
 

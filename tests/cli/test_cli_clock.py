@@ -128,6 +128,31 @@ def test_compare_and_widths_and_the_report_tell_the_same_range(run, tmp_path, to
     told(page)
 
 
+def test_every_screen_that_tells_times_takes_a_board(run, tmp_path):
+    options = ("--board", "nucleo-l4r5zi")
+    predicted = ms(run("layers", *options)[1])
+    assert predicted
+    assert ms(run("widths", *options)[1]) == predicted
+    assert f": predicted {predicted} at" in " ".join(run("compare", "a.tflite", *options)[1].split())
+    assert f"predicted {predicted}" in " ".join(run(*options)[1].split())
+    assert run("report", *options, "-o", "page.html")[0] == 0
+    assert f"predicted {predicted}" in (tmp_path / "page.html").read_text()
+
+
+def test_a_board_says_how_large_its_cache_for_code_is(tmp_path, capsys):
+    (tmp_path / "m.onnx").write_bytes(text(TWO_LAYERS).SerializeToString())
+
+    def low(*options):
+        assert main(["layers", "--isolated", str(tmp_path / "m.onnx"), *options, "--output-format", "json"]) == 0
+        (total,) = json.loads(capsys.readouterr().out)["totals"]
+        return total["time"]["predicted_ms"]["low"]
+
+    clock = ("--target", "cortex-m4", "--clock", "120MHz")
+    board = low("--board", "nucleo-l4r5zi")
+    assert board == low(*clock, "--config", "code-cache=1K")
+    assert board > low(*clock) == low(*clock, "--config", "code-cache=16K")
+
+
 def ends(fields):
     return fields["predicted_ms"]["low"], fields["predicted_ms"]["high"]
 
