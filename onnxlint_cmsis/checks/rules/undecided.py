@@ -18,7 +18,8 @@ from onnxlint_cmsis.checks.subjects import ModelSubject, Subject
 from onnxlint_cmsis.ground.findings import OPEN, Effect, Location, Statement
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
-from onnxlint_cmsis.model.graph import TFLITE, Graph
+from onnxlint_cmsis.model.graph import Graph
+from onnxlint_cmsis.runtimes.execution import FileExecution
 
 RULE = Rule(
     code="CNN005",
@@ -44,6 +45,9 @@ g (float[1, 4, H, 8] x) => (float[N, C, H, W] y) <float[4, 4, 3, 3] w = {1}> {
 )
 
 
+IN_FILE = " Convert it with them too: the device runs the sizes in the file."
+
+
 def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
     """Yield the one statement on what unknown sizes leave open in a model, or what a reader left out of one."""
     if isinstance(subject, FileProblem):
@@ -60,10 +64,11 @@ def run(subject: ModelSubject | FileProblem) -> Iterator[Statement]:
         unread = any(problem.kind == "external" for problem in graph.problems)
         unknown = "Values that are not read" if unread else "Unknown sizes"
         facts: dict[str, str | int | float | bool] = {OPEN: questions.worst.value}
+        in_file = graph.open_inputs and isinstance(subject.model.execution, FileExecution)
         yield Statement(
             f"{unknown} leave open {parts}.",
             Location(graph.path),
-            remedy=f"{questions.wanting(graph)}.",
+            remedy=f"{questions.wanting(graph)}.{IN_FILE if in_file else ''}",
             properties=facts,
             brief=f"{unknown} leave open {brief}.",
         )
@@ -114,9 +119,7 @@ class _Questions:
         """What a user can do; where the inputs are complete, what is missing inside."""
         inputs = graph.open_inputs
         if inputs:
-            told = f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
-            in_file = any(node.domain == TFLITE for node in graph.nodes)  # the device takes those that stand there
-            return f"{told}. Convert it with them too: the device runs the sizes in the file" if in_file else told
+            return f"Give the sizes marked ? with --input-shape: {'; '.join(inputs)}"
         if any(problem.kind == "external" for problem in graph.problems):
             return "Mend the external data first, of which another finding tells"
         missing = ", ".join(sorted(self._sizes))
