@@ -24,7 +24,9 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
+from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support.branching_nets import branching
 from support.expanding_nets import net
@@ -59,6 +61,14 @@ def disagreements(data: bytes, new: bytes, seed: int) -> Iterator[str]:
     known = verify(TFLITE.load("m.tflite", data), TFLITE.load("m.tflite", new))
     if any(known.faults):
         yield f"verify: {known.faults}"
+
+
+def planned_in_place(new: bytes) -> bool:
+    """Whether the plan of a file puts a result on its operand."""
+    model = read_tflite("m.tflite", new)
+    plan = stated_plan(model)
+    pairs = pairs_in_place(model) if plan else ()
+    return any(plan.offsets[operand] == plan.offsets[result] >= 0 for operand, result in pairs if plan)
 
 
 def in_wheel(data: bytes, feeds: Sequence[Sequence[Any]]) -> tuple[list[bytes], int]:
@@ -118,6 +128,7 @@ def main(first: int, end: int, kind: str = "") -> None:
             ways += ["bands"] * any("bands" in clause for clause in result.added)
             ways += ["channel tiles"] * any("channels" in clause for clause in result.added)
             ways += ["memory plan"] * bool(b"OfflineMemoryAllocation" in new)
+            ways += ["in place"] * planned_in_place(new)
             ways += ["no certificate"] * (result.certificate is None)
             ways += [f"DISAGREES {seed}: {text}" for text in disagreements(data, new, seed)]
         told.update(ways)
