@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from importlib.util import find_spec
+from itertools import product
 from typing import Any
 
 import pytest
@@ -200,17 +202,42 @@ def test_the_finding_names_what_fits_and_what_to_register() -> None:
     assert any("AddConcatenation()" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("seed", one_of(6, range(12)))
-def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
-    data = net(seed)
-    ram = int(needed(data) * random.Random(seed).choice([0.5, 0.7, 0.85]))
+def check_remedy(data: bytes, ram: int) -> None:
+    """A fix reaches what the finding says, in the way that it says, and asks for the operators that it names."""
     (finding,) = (row for row in linted(data, "m.tflite", **M4, ram=ram).findings if row.code == "CNN601")
     result, new = fixed(data, "m.tflite", **M4, ram=ram)
     if finding.properties.get("exact_after", ram + 1) <= ram:
         assert new is not None, result.reason
         assert needed(new) == finding.properties["exact_after"]
+        assert "--fix writes it after proof" in finding.remedy
+        registered = [set(re.findall(r"Add\w+\(\)", text)) for text in (finding.remedy, " ".join(result.notes))]
+        assert registered[0] == registered[1]
+        assert set(re.findall(r"\S+\.\.\S+", str(finding.properties["exact"]))) == {
+            clause.split()[0] for clause in result.added
+        }
     else:
+        assert "--fix writes" not in finding.remedy
         assert new is None or needed(new) > ram
+
+
+@pytest.mark.parametrize("seed", one_of(6, range(12)))
+def test_the_finding_names_the_size_that_the_fix_reaches(seed: int) -> None:
+    data = net(seed)
+    check_remedy(data, int(needed(data) * random.Random(seed).choice([0.5, 0.7, 0.85])))
+
+
+MODELS = (
+    "person_detect", "vww_96_int8", "pretrainedResnet_quant", "fomo_face_detection", "yolo_lc_192",
+    "blazeface_front_128", "kws_ref_model", "ad01_int8", "micro_speech_quantized", "keyword_scrambled_8bit",
+    "hello_world_int8", "trained_lstm_int8",
+)  # fmt: skip
+
+
+@SHARED_MODELS
+@pytest.mark.parametrize(("name", "share"), one_of(48, product(MODELS, (0.95, 0.8, 0.65, 0.4))))
+def test_the_finding_on_a_model_of_others_names_what_the_fix_does(name: str, share: float) -> None:
+    data = (SHARED / "models" / "tflite" / f"{name}.tflite").read_bytes()
+    check_remedy(data, int(needed(data) * share))
 
 
 @pytest.mark.parametrize(("changed", "shape"), [("w", []), ("w", [4]), ("v", []), ("z", [])])

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,7 @@ import numpy as np
 
 from onnxlint_cmsis.analysis.certificate.verifying import verify
 from onnxlint_cmsis.formats.format import TFLITE
-from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
-from onnxlint_cmsis.runtimes.tflm.in_place import pairs_in_place
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from support.branching_nets import branching
 from support.expanding_nets import net
@@ -64,11 +63,10 @@ def disagreements(data: bytes, new: bytes, seed: int) -> Iterator[str]:
 
 
 def planned_in_place(new: bytes) -> bool:
-    """Whether the plan of a file puts a result on its operand."""
-    model = read_tflite("m.tflite", new)
-    plan = stated_plan(model)
-    pairs = pairs_in_place(model) if plan else ()
-    return any(plan.offsets[operand] == plan.offsets[result] >= 0 for operand, result in pairs if plan)
+    """Whether the plan of a file puts a result on its operand: both begin at one byte, and live in one step."""
+    arena = interpret(read_tflite("m.tflite", new), REFERENCE).arena
+    pairs = combinations(arena.plan, 2) if arena else ()
+    return any(a.offset == b.offset and a.first <= b.last and b.first <= a.last for a, b in pairs)
 
 
 def in_wheel(data: bytes, feeds: Sequence[Sequence[Any]]) -> tuple[list[bytes], int]:

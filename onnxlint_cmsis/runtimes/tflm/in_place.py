@@ -32,8 +32,8 @@ IN_PLACE = (
     InPlaceRow("RESHAPE", (), (f"{K}reshape.cc:45",)),
     InPlaceRow("QUANTIZE", ("INT8", "UINT8"), (f"{R}requantize.h:47-49", f"{R}requantize.h:55-64")),
     InPlaceRow(
-        "ADD", ("INT8",), (f"{N}arm_elementwise_add_s8.c:69-97", f"{N}arm_elementwise_add_s8.c:120-184",
-                           f"{N}arm_elementwise_add_s8.c:193-214", f"{R}integer_ops/add.h:70-72"),
+        "ADD", ("INT8",), (f"{N}arm_elementwise_add_s8.c:79-101", f"{N}arm_elementwise_add_s8.c:128-194",
+                           f"{N}arm_elementwise_add_s8.c:208-221", f"{R}integer_ops/add.h:70-72"),
     ),
     InPlaceRow(
         "ADD", ("INT16",), (f"{N}arm_elementwise_add_s16.c:82-100", f"{N}arm_elementwise_add_s16.c:115-138",
