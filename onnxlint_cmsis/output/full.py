@@ -177,16 +177,16 @@ def _details(finding: Finding, file: FileResult, run: Run) -> Iterator[tuple[str
 
 
 _NO_REMEDY = {
-    Effect.STOPS: "give the layer a form that the reason allows.",
-    Effect.WRONG: "give the layer a form that the reason allows.",
-    Effect.DOES_NOT_FIT: "make the model smaller, or take a larger device.",
-    Effect.NO_KERNEL: "bring a kernel of your own, or train without it.",
-    Effect.INVALID: "mend the file, or export it again.",
-    Effect.MAY_FAIL: "give the layer a form that the reason allows.",
-    Effect.UNKNOWN: "see onnxlint-cmsis rule {code}.",
-    Effect.REFERENCE: "nothing: it runs, in reference code.",
-    Effect.COSTS: "nothing: it runs and is right.",
-    Effect.NOTE: "nothing: it changes nothing on the device.",
+    Effect.STOPS: "Change the layer so that the reason no longer holds, or build the network without it.",
+    Effect.WRONG: "Change the layer so that the reason no longer holds, or build the network without it.",
+    Effect.DOES_NOT_FIT: "Make the model smaller, or take a larger device.",
+    Effect.NO_KERNEL: "Bring a kernel of your own, or train without it.",
+    Effect.INVALID: "Mend the file, or export it again.",
+    Effect.MAY_FAIL: "Change the layer so that the reason no longer holds, or build the network without it.",
+    Effect.UNKNOWN: "See onnxlint-cmsis rule {code}.",
+    Effect.REFERENCE: "Nothing: it runs, in reference code.",
+    Effect.COSTS: "Nothing: it runs and is right.",
+    Effect.NOTE: "Nothing: it changes nothing on the device.",
 }
 """What to do about a finding whose rule names no remedy."""
 
@@ -205,9 +205,9 @@ def what_to_do(finding: Finding, *, brief: bool = False) -> str:
     if remedy or finding.resize is None:
         return remedy or _NO_REMEDY[finding.effect].format(code=finding.code)
     if finding.locked:
-        return "nothing: the channel count may not change."
+        return "Nothing: the channel count may not change."
     count = _COUNTS.get(finding.resize.variable, "{} in " + finding.resize.variable).format(finding.resize.want)
-    return f"train it with {count}, or leave it as it is."
+    return f"Train it with {count}, or leave it as it is."
 
 
 def explanation(finding: Finding, short: Callable[[str], str]) -> Iterator[tuple[str, str]]:

@@ -131,7 +131,7 @@ def test_a_file_below_a_table_says_once_which_library_it_is_judged_for():
 def test_a_finding_without_a_remedy_says_so(effect):
     text = render("full", a_run([replace(wrong_result(), effect=effect)], quiet=True))
     assert text.splitlines()[-1].startswith("    do: ")
-    assert ("nothing: " in text) is (effect in (Effect.REFERENCE, Effect.COSTS, Effect.NOTE))
+    assert ("Nothing: " in text) is (effect in (Effect.REFERENCE, Effect.COSTS, Effect.NOTE))
 
 
 def test_findings_stand_in_the_order_of_what_they_do():
