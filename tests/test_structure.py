@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -52,15 +53,22 @@ def imports(path: Path) -> set[str]:
     return {name.split(".")[1] for name in imported(path) if name.startswith("onnxlint_cmsis.")}
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def parsed(path: Path) -> list[ast.AST]:
+    """Every node of a file."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Dotted names that a module imports, anywhere in it; `from a import b` gives `a.b`, be `b` a file or not."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {f"{node.module}.{name.name}" for name in node.names}
         elif isinstance(node, ast.Import):
             names |= {name.name for name in node.names}
-    return names
+    return frozenset(names)
 
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -392,7 +400,7 @@ def names_of(paths: Iterable[Path]) -> dict[str, Path]:
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
 
-def files_behind(imports_of: set[str], names: Mapping[str, Path]) -> set[str]:
+def files_behind(imports_of: frozenset[str], names: Mapping[str, Path]) -> set[str]:
     """Which of the files imported names are, or are defined in."""
     return {name if name in names else name.rpartition(".")[0] for name in imports_of} & names.keys()
 
@@ -420,7 +428,7 @@ def test_a_file_is_one_story() -> None:
 
 def test_variables_are_named_for_what_they_hold() -> None:
     for path in written():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in parsed(path):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 assert node.id not in SAY_NOTHING, f"{path}:{node.lineno}"
             elif isinstance(node, ast.arg):
