@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from onnxlint_cmsis.ground.types import Isa
+
 CPU_RAW_NAME, CPU_NAME, CPU_ARCH, FP_ARCH, DSP_EXTENSION, MVE_ARCH, COMPATIBILITY = 4, 5, 6, 10, 46, 48, 32
 TEXTS = (CPU_RAW_NAME, CPU_NAME, 65, 67)
 FILE_SCOPE = 1
@@ -30,6 +32,10 @@ _LINKED_FOR = re.compile(r"--cpu=(Cortex-M\d+(?:\+|plus)?)((?:[.+]\w+)*)", re.IG
 """Core that armlink writes, with what it has or lacks: `--cpu=Cortex-M33.no_dsp`."""
 ALIGNED_ONLY = ("Armv6-M", "Armv8-M Baseline")
 """Architectures without unaligned accesses (Armv6-M and Armv8-M Architecture Reference Manuals, alignment support)."""
+WITHOUT_DSP = ("Armv6-M", "Armv7-M", "Armv8-M Baseline")
+ARMV7E_M, ARMV8_1_M = 13, 21
+"""Tag_CPU_arch of the first architectures with DSP always, and with MVE."""
+CODE = "instructions of CMSIS-NN"
 DSP_BY_CHOICE = ("Armv8-M Mainline",)
 WITH_MVE = ("Armv8.1-M Mainline",)
 INTEGER_MVE = 1
@@ -38,11 +44,15 @@ INTEGER_MVE = 1
 class Attributes:
     """The attributes of one file."""
 
-    def __init__(self, values: Mapping[int, int | str], source: str = ".ARM.attributes") -> None:
+    def __init__(
+        self, values: Mapping[int, int | str], source: str = ".ARM.attributes", *, first_file: bool = False
+    ) -> None:
         self.values = values
         """Value by number of the tag."""
         self.source = source
-        """Section that has them."""
+        """What has them: a section, or code."""
+        self.first_file = first_file
+        """Whether they are those of one file of the image, as ld.lld keeps; GNU ld merges those of all."""
 
     def number(self, tag: int) -> int:
         """A number; 0 where the file leaves it out."""
@@ -65,6 +75,19 @@ class Attributes:
         return self.architecture not in ALIGNED_ONLY
 
     @property
+    def sure(self) -> bool:
+        """Tell whether they hold for the whole image: for one file of it only where that names a core."""
+        return not self.first_file or self.cpu.lower().startswith("cortex-m")
+
+    def at_least(self, isa: Isa | None) -> Attributes:
+        """The same, or those of the first architecture whose code CMSIS-NN's functions are."""
+        if isa is Isa.MVE and not self.number(MVE_ARCH):
+            return Attributes({CPU_ARCH: ARMV8_1_M, DSP_EXTENSION: 1, MVE_ARCH: INTEGER_MVE}, CODE)
+        if isa is Isa.DSP and self.architecture in WITHOUT_DSP:
+            return Attributes({CPU_ARCH: ARMV7E_M}, CODE)
+        return self
+
+    @property
     def cores(self) -> tuple[str, ...]:
         """Cores that it may be for: one where the compiler names it."""
         name = self.cpu.lower()
@@ -73,19 +96,19 @@ class Attributes:
         return ARCHITECTURES.get(self.number(CPU_ARCH), ("", ()))[1]
 
 
-def read_attributes(data: memoryview) -> Attributes:
+def read_attributes(data: memoryview, *, first_file: bool = False) -> Attributes:
     """The attributes of the whole file; none where the section is missing or damaged."""
     values: dict[int, int | str] = {}
     content = bytes(data)
     if content[:1] != b"A":
-        return Attributes(values)
+        return Attributes(values, first_file=first_file)
     length = int.from_bytes(content[1:5], "little")
     vendor = content.find(b"\0", 5, 5 + 64)
     if vendor < 0 or content[5:vendor] != b"aeabi":
-        return Attributes(values)
+        return Attributes(values, first_file=first_file)
     position, end = vendor + 1, min(1 + length, len(content))
     if position + 5 > end or content[position] != FILE_SCOPE:
-        return Attributes(values)
+        return Attributes(values, first_file=first_file)
     end = min(end, position + int.from_bytes(content[position + 1 : position + 5], "little"))
     position += 5
     while position < end and len(values) < MOST:
@@ -100,7 +123,7 @@ def read_attributes(data: memoryview) -> Attributes:
         values[tag], position = _uleb(content, position, end)
         if tag == COMPATIBILITY:
             position = content.find(b"\0", position, end) + 1 or end
-    return Attributes(values)
+    return Attributes(values, first_file=first_file)
 
 
 def linked_for(comment: str) -> Attributes:

@@ -11,7 +11,15 @@ from onnxlint_cmsis.ground.files import NotReadError, read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.images import archive
-from onnxlint_cmsis.images.attributes import CPU_ARCH, DSP_EXTENSION, MVE_ARCH, Attributes, linked_for, read_attributes
+from onnxlint_cmsis.images.attributes import (
+    ARMV7E_M,
+    CPU_ARCH,
+    DSP_EXTENSION,
+    MVE_ARCH,
+    Attributes,
+    linked_for,
+    read_attributes,
+)
 from onnxlint_cmsis.images.compiled_files import library_levels, structure_differs
 from onnxlint_cmsis.images.elf import MAGIC, read_elf
 from onnxlint_cmsis.images.image import LARGEST, Image, ImageError
@@ -30,8 +38,8 @@ from onnxlint_cmsis.images.runtime_use import (
 from onnxlint_cmsis.images.thumb import Code
 from onnxlint_cmsis.images.uncompiled import is_bitcode, is_uncompiled, library_files
 
-ARMV7E_M = 13
-"""Tag_CPU_arch of an architecture that has the DSP extension always."""
+LLD = "Linker: "
+"""Beginning of what ld.lld writes into `.comment`."""
 _GCC = re.compile(r"GCC: .*?\b(\d+\.\d+)\.\d+\b")
 _CLANG = re.compile(r"clang version (\d+\.\d+)")
 _ARMCLANG = re.compile(r"Arm Compiler.*? ([6-9]\.\d+)|armclang", re.IGNORECASE)
@@ -57,9 +65,11 @@ class Build:
 
     @cached_property
     def attributes(self) -> Attributes:
-        """What `.ARM.attributes` says, else armlink."""
-        written = read_attributes(self.image.named(".ARM.attributes"))
-        return written if written.values else linked_for("\n".join(compiler.text for compiler in self.compilers))
+        """What `.ARM.attributes` says, else armlink; of one file at least what CMSIS-NN's code needs."""
+        text = "\n".join(compiler.text for compiler in self.compilers)
+        written = read_attributes(self.image.named(".ARM.attributes"), first_file=LLD in text)
+        told = written if written.values else linked_for(text)
+        return told.at_least(self.library.isa) if told.first_file and self.library else told
 
     @cached_property
     def compilers(self) -> tuple[Compiler, ...]:

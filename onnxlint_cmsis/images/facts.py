@@ -70,8 +70,10 @@ def _target(build: Build | LibraryBuild) -> Iterator[Fact]:
     value = attributes.cores[0] if told == "cpu" else attributes.architecture
     text = value if told == "cpu" else f"{value} ({' or '.join(attributes.cores)})"
     name = "--cpu" if attributes.source == ".comment" else "Tag_CPU_name"
-    evidence = f"{attributes.source}: {name} {attributes.cpu or '-'}"
-    yield Fact(told, value, text, SURE, evidence)
+    evidence = f"{attributes.source}: {name} {attributes.cpu or '-'}" if attributes.cpu else attributes.source
+    if not attributes.sure:
+        evidence += " of one of its files, as ld.lld keeps no more"
+    yield Fact(told, value, text, SURE if attributes.sure else MAY, evidence)
 
 
 def _compilers(compilers: tuple[Compiler, ...]) -> Iterator[Fact]:

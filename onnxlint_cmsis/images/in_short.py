@@ -13,7 +13,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
             f"{build.path} has no symbols: little of what is wrong with its build is seen. Lint the ELF that the "
             "linker wrote, before strip and objcopy.",
         )
-    parts = [f"for {' or '.join(build.attributes.cores)}"] if build.attributes.cores else []
+    maybe = "" if build.attributes.sure else "perhaps "
+    parts = [f"{maybe}for {' or '.join(build.attributes.cores)}"] if build.attributes.cores else []
     compilers = dict.fromkeys(compiler.setting for compiler in build.compilers if compiler.setting)
     parts += [f"by {' and '.join(compilers)}"] if compilers else []
     if build.library:

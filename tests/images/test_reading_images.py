@@ -74,6 +74,40 @@ def test_the_core_that_armlink_wrote_is_told(named: str, core: str, extension: I
     assert [compiler.setting for compiler in build.compilers if compiler.setting] == ["armclang@6.22"]
 
 
+LLD = "Linker: Debian LLD 19.1.7"
+M33_LIBRARY: Mapping[int, int | str] = {5: "8-M.MAIN", 6: 17}
+"""Attributes of a C library, which names no core."""
+
+
+@pytest.mark.parametrize(
+    ("core", "mve", "key", "value", "certainty"),
+    [
+        (M33_LIBRARY, 40, "architecture", "Armv8.1-M Mainline", "sure"),
+        (M33_LIBRARY, 0, "cpu", "cortex-m33", "may"),
+        ({5: "cortex-m33", 6: 17, 46: 1}, 0, "cpu", "cortex-m33", "sure"),
+        ({5: "7-M", 6: 10}, 0, "architecture", "Armv7E-M", "sure"),
+    ],
+)
+def test_of_one_file_that_lld_kept_the_core_is_sure_where_code_or_a_name_tells_it(
+    core: Mapping[int, int | str], mve: int, key: str, value: str, certainty: str, tmp_path: Path
+) -> None:
+    """The first file may be of a C library for another architecture."""
+    path = tmp_path / "app.elf"
+    library = with_library(arm_nn_mat_mult_nt_t_s8=Function(400, mve=mve, smlad=16, dsp=32))
+    path.write_bytes(firmware(library, core=core, comment=LLD))
+    (fact,) = (fact for fact in facts_of(read_build(str(path))) if fact.key in ("cpu", "architecture"))
+    assert (fact.key, fact.value, fact.certainty) == (key, value, certainty)
+
+
+def test_a_target_is_not_held_against_the_core_of_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "app.elf"
+    for comment, count in ((LLD, 0), ("GCC: (GNU) 12.2.1", 1)):
+        path.write_bytes(firmware(core=M33_LIBRARY, comment=comment))
+        main([str(path), "--target", "m85", "--output-format", "json"])
+        codes = [finding["code"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+        assert codes.count("CNN709") == count
+
+
 @pytest.mark.parametrize("named", ["Cortex-A9", "Cortex-M4 --cpu=Cortex-M33", "8-M.Main", "Cortex-M99"])
 def test_a_core_that_armlink_does_not_tell_is_not_told(named: str, tmp_path: Path) -> None:
     facts = told(tmp_path / "app.axf", firmware(core={}, comment=ARMLINK.format(named)))

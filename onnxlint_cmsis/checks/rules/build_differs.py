@@ -31,7 +31,7 @@ RULE = Rule(
 def run(subject: ImageSubject) -> Iterator[Statement]:
     """Compare each setting that people gave with what the image tells."""
     build, told = subject.build, build_settings(subject.build)
-    cores = build.attributes.cores
+    cores = build.attributes.cores if build.attributes.sure else ()
     by_cpu = {target.cpu: target for target in subject.targets}  # of which each release makes one
     for target in by_cpu.values() if cores else ():
         if target.cpu.partition("+no")[0] not in cores:
