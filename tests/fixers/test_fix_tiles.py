@@ -295,6 +295,15 @@ def test_the_finding_counts_dead_channels_that_go_first() -> None:
     assert ways["CNN602"] == (91_052, "--fix writes it after proof; register AddConcatenation() in the application.")
 
 
+@SHARED_MODELS
+def test_no_size_is_told_of_a_smaller_model_that_is_not_known_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxlint_cmsis.fixers.exact_way.certificate_of", lambda *_: None)
+    data = (SHARED / "models/tflite/vww_96_int8.tflite").read_bytes()
+    findings = linted(data, "m.tflite", **M4, ram=64 << 10, flash=96 << 10).findings
+    ways = {row.code: row.properties.get("exact_after") for row in findings if row.code in FIT}
+    assert ways == dict.fromkeys(FIT)
+
+
 def test_nothing_is_promised_of_one_target_that_another_has_no_room_for() -> None:
     data, targets = expanding(), ["cortex-m4", "cortex-m55"]
     (note,) = fixed(data, "m.tflite", targets=targets, ram=1024, fixable=["CNN604"]).result.notes

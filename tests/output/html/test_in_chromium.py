@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.expanding_nets import expanding
+from support.nightly import one_of
 from support.report_models import write_model, written_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -101,7 +102,7 @@ def test_a_screen_shows_all_of_it_and_layers_sort(folder: Path, wide: int, schem
     assert again == unsorted  # type: ignore[has-type]
 
 
-@pytest.mark.parametrize(("wide", "scheme"), [(390, 1), (390, 0), (1280, 1)])
+@pytest.mark.parametrize(("wide", "scheme"), one_of(2, [(390, 0), (390, 1), (1280, 1)]))
 def test_a_screen_shows_the_pictures_of_the_arena(tmp_path: Path, wide: int, scheme: int) -> None:
     (tmp_path / "net.tflite").write_bytes(expanding())
     page = written_report(tmp_path / "net.tflite", "--target", "cortex-m4", "--target", "cortex-m55")
