@@ -165,11 +165,13 @@ def test_a_band_in_the_padding_alone_is_left_out_of_the_search() -> None:
     assert any("does not fit" in note for note in result.notes)
 
 
-def test_float_is_left() -> None:
+def test_float_is_left_and_the_reason_is_told() -> None:
     mobile = Net(3, "FLOAT32")
     data = write(mobile.model(residual(mobile)))
     result, _ = fixed(data, "m.tflite", **M4, ram=needed(data) // 2, fixable=["CNN604"])
     assert not result.added
+    (note,) = result.notes
+    assert "runs in no parts: its result is float32, and only int8 and int16 are computed in parts" in note
 
 
 def test_a_map_that_is_an_output_stays_whole() -> None:
