@@ -105,11 +105,16 @@ class _Search:
         """`whole` is the model with all classes, where that is known."""
         self._start, self._fix, self._growing, self._whole = start, fix, growing, whole
         self._kept: frozenset[Step] = frozenset()
+        self._refused: set[tuple[frozenset[Step], bool]] = set()
         self._trials = max(2, min(MOST_TRIALS, MOST_LAYERS // max(1, len(start.lowered.layers))))
         self.best = self._without_others(self._kept)
         """The model with the classes that there is room for."""
-        for mends in (True, False):
-            self._grow([row.step for row in growing if row.mends is mends], fitted=mends)
+        before: frozenset[Step] | None = None
+        while self._kept != before:  # what was refused may fit beside classes that were kept later
+            before = self._kept
+            for mends in (True, False):
+                rest = [row.step for row in growing if row.mends is mends and row.step not in before]
+                self._grow(rest, fitted=mends)
 
     def left(self, reason: str) -> Reasons:
         """The classes that there is no room for, each with the reason."""
@@ -127,10 +132,12 @@ class _Search:
         """Let classes grow as far as there is room; `fitted` asks about what has room without them alone."""
         if not steps or self._trials <= 0 or self.best.end is None:
             return
-        kept = self._kept.union(steps)
-        trial, half = self._without_others(kept), len(steps) // 2
-        if not _outgrown(self.best.end.analysis, trial, fitted=fitted):
+        kept, half = self._kept.union(steps), len(steps) // 2
+        trial = None if (kept, fitted) in self._refused else self._without_others(kept)
+        if trial and not _outgrown(self.best.end.analysis, trial, fitted=fitted):
             self.best, self._kept = trial, kept
-        elif half:
+            return
+        self._refused.add((kept, fitted))
+        if half:
             self._grow(steps[:half], fitted=fitted)
             self._grow(steps[half:], fitted=fitted)

@@ -14,7 +14,7 @@ from onnxlint_cmsis.fixers import fix_model
 from onnxlint_cmsis.fixers.report import Fixed
 from onnxlint_cmsis.fixers.request import FixRequest
 from onnxlint_cmsis.fixers.snapshot import Snapshot
-from support.fixable_models import accepted_beside, gaining, gaining_twice, hazardous, row
+from support.fixable_models import accepted_beside, gaining, gaining_in_turns, gaining_twice, hazardous, row
 from support.linter import fixed, linted
 from support.nightly import one_of
 
@@ -94,6 +94,17 @@ def test_classes_grow_that_there_is_room_for_and_a_second_fix_adds_none(memory: 
     told = {finding.location.node for finding in linted(model, **M4, **room).findings if finding.code == "CNN201"}
     without = {finding.location.node for finding in linted(model, **M4).findings if finding.code == "CNN201"}
     assert set() < told < without
+
+
+def test_a_class_that_fits_beside_what_was_kept_later_is_not_left_to_a_second_fix() -> None:
+    model, settings = gaining_in_turns(), {**M4, "fix_policy": "align", "align": 8}
+    whole = fixed(model, **settings).model
+    assert whole is not None
+    room = {"flash": least(whole, "flash", settings) - 1}
+    first = fixed(model, **settings, **room)
+    assert first.model is not None
+    assert fits(first.model, settings, **room)
+    assert not fixed(first.model, **settings, **room).result.changed
 
 
 def test_memory_that_has_no_room_takes_no_more() -> None:

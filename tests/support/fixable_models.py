@@ -28,6 +28,18 @@ def gaining_twice():
     return build.model(value).SerializeToString()
 
 
+def gaining_in_turns():
+    """Three depthwise layers of multiplier 3: one may grow where the channels in front of it stay."""
+    build, width = Builder(), 3
+    value = build.conv(build.input("x", 1, 4, 8, 8), 4, width, name="conv0")
+    for number, channels in enumerate((6, 5, 3)):
+        weights = build.weights(3 * width, 1, 3, 3)
+        shape = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+        value = build.op("Conv", value, weights, name=f"depthwise{number}", group=width, **shape)
+        value, width = build.conv(value, 3 * width, channels, name=f"conv{number + 1}"), channels
+    return build.model(build.conv(value, width, 2, name="last")).SerializeToString()
+
+
 def accepted_beside():
     """Five channels that grow where a depthwise layer, named `wide`, may not have a multiplier of 4 in place of 3."""
     build = Builder()
