@@ -138,7 +138,7 @@ It takes one model and five minutes:
 3. Use the file for every other model on that board:
 
    ```sh
-   onnxlint-cmsis other.tflite --target cortex-m55 --clock 250MHz --config timing=board.json
+   onnxlint-cmsis other.tflite --target cortex-m55 --clock 250MHz --timing board.json
    ```
 
 Four numbers are fitted to the layers: a scale, the cycles of a line of weights and of activations, and those of an

@@ -44,7 +44,7 @@ PYTORCH = "PyTorch may be a step off in averages and softmax (docs/runtimes.md)"
 VERSION = 1
 KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "cmsis-nn-build",
-    "clock", "weights-in", "arena-in", "board", "ram", "flash",
+    "clock", "weights-in", "arena-in", "timing", "board", "ram", "flash",
 )  # fmt: skip
 EXACT = ("arena_used", "arena_needed", "arena_to_write", "time")
 """Keys of a total that are left out where nothing is known."""
@@ -60,7 +60,7 @@ def make_parser() -> CommandParser:
     add("--calibration", default="", metavar="PATH", help=text)
     text = "Log of a profiler: what was measured beside each layer, and what is wrong with the build."
     add("--measured", default="", metavar="LOG", help=text)
-    text = "Fit what --measured logged, at --clock, and write it for the setting `timing`."
+    text = "Fit what --measured logged, at --clock, and write it for --timing."
     add("--write-timing", default="", metavar="FILE", help=text)
     text = "Steps by which each layer may differ from LiteRT or ONNX Runtime on a desktop, and why."
     add("--against-host", action="store_true", help=text)

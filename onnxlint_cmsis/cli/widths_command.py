@@ -35,7 +35,7 @@ WORK_DIGITS = 15
 """Digits of the largest number of buffers that may be asked for."""
 KEYS = (
     "targets", "release", "api", "compiler", "assume", "one-channel", "input-shapes", "runtime", "board", "clock",
-    "weights-in", "arena-in",
+    "weights-in", "arena-in", "timing",
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def timing_text(path: str, log: str, model: ModelAnalysis, measured: MeasuredMod
         except OSError as error:
             raise UsageError(f"--write-timing: {path}: {error.strerror}") from None
         off = f"±{100 * written.error:.0f} %"
-        told += [f"Written: {path}. Other models on this board: {off}; use it with --config timing={path}."]
+        told += [f"Written: {path}. Other models on this board: {off}; use it with --timing {path}."]
     return " ".join(told)
 
 

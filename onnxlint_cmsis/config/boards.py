@@ -40,6 +40,14 @@ _ZEPHYR = "https://docs.zephyrproject.org/"
 _ARDUINO = "https://github.com/arduino/docs-content/blob/main/content/hardware/03.nano/boards/"
 
 KNOWN_BOARDS = (
+    KnownBoard(
+        "ek-ra8d1",
+        "cortex-m85",
+        MIB,
+        2 * MIB,
+        0,
+        "https://doc.qt.io/QtForMCUs-2.9/qtul-instructions-ek-ra8d1.html",
+    ),
     KnownBoard("nano-33-ble", "cortex-m4", 256 * KIB, MIB, 64 * MHZ, f"{_ARDUINO}nano-33-ble/tech-specs.yml"),
     KnownBoard(
         "nucleo-f401re",
@@ -103,6 +111,22 @@ KNOWN_BOARDS = (
     ),
     KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, 110 * MHZ, f"{_RIOT}boards/nucleo-l552ze-q"),
     KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, 160 * MHZ, f"{_RIOT}boards/nucleo-u575zi-q"),
+    KnownBoard(
+        "numaker-m55m1",
+        "cortex-m55",
+        1344 * KIB,
+        2 * MIB,
+        220 * MHZ,
+        f"{_ZEPHYR}4.2.0/boards/nuvoton/numaker_m55m1/doc/index.html",
+    ),
+    KnownBoard(
+        "ra8d1-vision-board",
+        "cortex-m85",
+        MIB,
+        2 * MIB,
+        480 * MHZ,
+        f"{_ZEPHYR}boards/ruiside/ra8d1_vision_board/doc/index.html",
+    ),
     KnownBoard(
         "rpi-pico",
         "cortex-m0+",

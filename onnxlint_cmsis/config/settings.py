@@ -180,6 +180,9 @@ class Settings:
         "",
         "File of `layers --write-timing`, for the time. It is fitted to a measurement on your board, and goes before "
         "`weights-in`, `arena-in` and public figures.",
+        option="--timing",
+        group=TARGETS,
+        metavar="FILE",
     )
     compiler: str = setting(
         "compiler",
@@ -247,7 +250,7 @@ class Settings:
     select: tuple[str, ...] = setting(
         "codes",
         ["CNN"],
-        "Rules to run: codes, with a cause or not (CNN403[broadcast]), prefixes, names. On the command line it sets "
+        "Rules to run: codes, prefixes, names. A code may have a cause: CNN403[broadcast]. On the command line it sets "
         "`ignore` and `extend-*` of the file aside.",
         option="--select",
         group=FINDINGS,

@@ -56,7 +56,7 @@ def test_a_log_of_one_model_says_the_time_of_another(layers, tmp_path):
     assert "Written: board.json. Other models on this board: ±" in " ".join(out.split())
     board = json.loads((tmp_path / "board.json").read_text())
     assert (board["cpu"], board["source"]) == ("cortex-m4", "net.onnx, log.csv")
-    answer = json.loads(layers("other.onnx", "--config", "timing=board.json", "--output-format", "json")[1])
+    answer = json.loads(layers("other.onnx", "--timing", "board.json", "--output-format", "json")[1])
     total = answer["totals"][0]
     low, high = total["time"]["predicted_ms"]["low"], total["time"]["predicted_ms"]["high"]
     assert low < 2 * total["instructions"] / 100_000 < high
@@ -71,7 +71,7 @@ def test_two_measurements_that_disagree_are_told(layers, tmp_path, told):
         log(tmp_path, [2 * number for number in instructions(layers)])
         layers("net.onnx", "--measured", "log.csv", "--write-timing", "board.json")
         log(tmp_path, [times * row["instructions"] for row in costs])
-        for option in (("--config", "timing=board.json"), ("--write-timing", "board.json")):
+        for option in (("--timing", "board.json"), ("--write-timing", "board.json")):
             code, out, _ = layers("other.onnx", "--measured", "log.csv", *option)
             assert code == 0
             told(" ".join(out.rpartition("median layer.\n")[2].split()))
@@ -89,7 +89,7 @@ def test_a_timing_of_another_cpu_says_nothing_of_the_log(layers, tmp_path):
     log(tmp_path, [2 * number for number in instructions(layers)])
     board = Calibration("cortex-m55", 1, 0, 0, 0, 0.1, "x")
     (tmp_path / "board.json").write_text(board.text())
-    code, _, err = layers("net.onnx", "--measured", "log.csv", "--config", "timing=board.json")
+    code, _, err = layers("net.onnx", "--measured", "log.csv", "--timing", "board.json")
     assert (code, "timing: it is of cortex-m55, and the log of cortex-m4" in err) == (2, True)
 
 
@@ -119,7 +119,7 @@ def test_without_a_log_there_is_nothing_to_write(layers, tmp_path):
 @pytest.mark.usefixtures("layers")
 def test_a_file_that_is_no_timing_is_one_sentence(tmp_path, capsys, command):
     (tmp_path / "board.json").write_text("[]")
-    assert main([*command, "net.onnx", *OPTIONS, "--config", "timing=board.json"]) == 2
+    assert main([*command, "net.onnx", *OPTIONS, "--timing", "board.json"]) == 2
     path = tmp_path / "board.json"
     said = f"onnxlint-cmsis: error: timing: {path}: it is no calibration of version 1\n"
     assert capsys.readouterr().err == said
