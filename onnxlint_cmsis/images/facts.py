@@ -248,6 +248,9 @@ def _memory(build: Build) -> Iterator[Fact]:
     if memory.mapped_by == LLD:
         told = "without regions of memory: the settings `ram` and `flash` say what there is"
         yield Fact("map", memory.mapped_by, f"by {memory.mapped_by}, {told}", SURE, "the map file beside it")
+    if memory.unlike:
+        told = f"of another link, so that its regions are not used: {memory.unlike}"
+        yield Fact("map", memory.mapped_by, told, SURE, "the map file beside it")
     for region in memory.regions:
         fields: dict[str, object] = {"name": region.name, "address": region.address, "size": region.size}
         fields["writable"] = region.writable

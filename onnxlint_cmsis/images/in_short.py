@@ -34,6 +34,8 @@ def build_sentences(build: Build | LibraryBuild) -> tuple[str, ...]:
         parts.append("without CMSIS-NN")
     what = f"It is built {' '.join(parts)}" if parts else "It tells little of its build"
     sentences = [f"{what}; `onnxlint-cmsis image {build.path}` has more."]
+    if isinstance(build, Build) and build.memory and build.memory.unlike:
+        sentences.append(f"The map file beside it is of another link and is not used: {build.memory.unlike}.")
     if isinstance(build, Build) and not build.models:
         sentences.append(f"No model is in it: one that it loads is judged with `--firmware {build.path} MODEL`.")
     return tuple(sentences)

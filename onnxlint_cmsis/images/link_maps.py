@@ -1,29 +1,36 @@
 """Regions of memory by the map file that a linker wrote beside an image.
 
-GNU ld begins with a table, "Memory Configuration". armlink (--map) has a line for each execution region, with the most
-that it may take (Arm Compiler for Embedded Reference Guide, --map). ld.lld has no regions in it.
+GNU ld begins with a table, "Memory Configuration"; each section of the image has a line behind it. armlink (--map) has
+a line for each execution region, with the most that it may take (Arm Compiler for Embedded Reference Guide, --map).
+ld.lld has no regions in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from onnxlint_cmsis.ground.files import read_regular
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.images.image import Image
 
 MAP_FILE = 2**26
 """Bytes of the largest map file that is read."""
 MOST_REGIONS = 100
 """Regions that are read; a real map has some ten."""
+MOST_SECTIONS = 1000
+"""Lines of sections that are read."""
 SRAM = range(0x2000_0000, 0x4000_0000)
 """Addresses that are RAM in every Cortex-M (Armv7-M Architecture Reference Manual, B3.1)."""
 UNLIMITED = 0xFFFF_FFFF
 """What armlink writes where a region has no limit."""
 GNU, ARMLINK, LLD = "GNU ld", "armlink", "ld.lld"
 _GNU = re.compile(r"^(\w+) +0x([0-9a-f]{8,16}) +0x([0-9a-f]{8,16})(?: +([xrwail!]+))?[ \r]*$", re.MULTILINE)
+_SECTION = re.compile(r"^([\w.$-]{1,200})(?:\r?\n)? {1,80}0x[0-9a-f]{1,16} +0x([0-9a-f]{1,16})\b", re.MULTILINE)
+"""A section of the image; a long name stands in a line of its own."""
 _EXECUTION = re.compile(
     r"^\s*Execution Region (\S+) \((?:Exec base|Base): 0x([0-9a-f]{8}), (?:Load base: 0x[0-9a-f]{8}, )?"
     r"Size: 0x[0-9a-f]{8}, Max: 0x([0-9a-f]{8}),",
@@ -45,6 +52,10 @@ class Region(NamedTuple):
     writable: bool
     """Whether it is RAM."""
 
+    def holds(self, address: int) -> bool:
+        """Tell whether an address is in it."""
+        return 0 <= address - self.address < self.size
+
 
 class LinkMap(NamedTuple):
     """What a map file says."""
@@ -53,6 +64,25 @@ class LinkMap(NamedTuple):
     """Who wrote it: GNU, ARMLINK or LLD; empty where there is none, or it is another linker's."""
     regions: tuple[Region, ...] = ()
     """Regions of memory; none by LLD."""
+    sections: Mapping[str, frozenset[int]] = MappingProxyType({})
+    """Bytes of the sections of a name; none but by GNU."""
+
+    def unlike(self, image: Image) -> str:
+        """What shows that it is of another link than an image; empty where nothing does.
+
+        GNU ld writes the bytes of each section, other linkers the regions alone, which hold code and variables.
+        """
+        loaded = [section for section in image.sections if section.loaded and section.size]
+        for section in loaded:
+            written = self.sections.get(section.name)
+            if written and section.size not in written:
+                sizes = " and ".join(f"{size:,}" for size in sorted(written))
+                return f"{section.name} has {sizes} bytes there and {section.size:,} in the image"
+        if not self.regions or any(section.name in self.sections for section in loaded):
+            return ""
+        moved = (section for section in loaded if section.executable or section.writable)
+        outside = next((row for row in moved if not any(region.holds(row.address) for region in self.regions)), None)
+        return f"{outside.name} of the image, at 0x{outside.address:08x}, lies in no region of it" if outside else ""
 
 
 NO_MAP = LinkMap()
@@ -84,10 +114,19 @@ def read_map(text: str) -> LinkMap:
                 for name, at, size, flags in regions
                 if size
             ),
+            _sections(text, end),
         )
     if "Execution Region " in text:
         return LinkMap(ARMLINK, tuple(_execution_regions(text)))
     return LinkMap(LLD if _SECTIONS.match(text) else "")
+
+
+def _sections(text: str, start: int) -> dict[str, frozenset[int]]:
+    """Bytes of the sections that stand behind the table of regions."""
+    sizes: dict[str, set[int]] = {}
+    for row in islice(_SECTION.finditer(text, start), MOST_SECTIONS) if start >= 0 else ():
+        sizes.setdefault(row[1], set()).add(int(row[2], 16))
+    return {name: frozenset(of_name) for name, of_name in sizes.items()}
 
 
 def _execution_regions(text: str) -> Iterator[Region]:

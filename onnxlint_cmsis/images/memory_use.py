@@ -47,6 +47,8 @@ class MemoryUse(NamedTuple):
     """Regions of a map file beside the image."""
     mapped_by: str = ""
     """The linker that wrote the map file; empty where none is beside the image."""
+    unlike: str = ""
+    """What shows that the map file is of another link, so that its regions are not used."""
 
 
 def memory_use(image: Image, written: LinkMap) -> MemoryUse | None:
@@ -62,7 +64,9 @@ def memory_use(image: Image, written: LinkMap) -> MemoryUse | None:
         if "arena" in symbol.name.lower() and symbol.kind != "func" and symbol.size >= LEAST_ARENA
         if (section := image.section_at(symbol.address)) and section.writable
     ]
-    return MemoryUse(ram, flash, tuple(sorted(arenas, key=lambda arena: -arena.size)), written.regions, written.linker)
+    arenas.sort(key=lambda arena: -arena.size)
+    unlike = written.unlike(image)
+    return MemoryUse(ram, flash, tuple(arenas), () if unlike else written.regions, written.linker, unlike)
 
 
 def region_name(section: Section | None, address: int) -> str:

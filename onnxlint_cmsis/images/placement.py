@@ -84,7 +84,7 @@ def _memory_of(build: Build, cpu: str, addresses: Iterable[int]) -> str:
 def memory_at(build: Build, cpu: str, address: int) -> str:
     """The memory at an address: by its region in the map file, else by the vendor; empty where neither tells."""
     for region in build.memory.regions if build.memory else ():
-        if region.address <= address < region.address + region.size:
+        if region.holds(address):
             by_name = next((name for name in NAMED if name in region.name.lower()), "")
             if by_name:
                 return by_name

@@ -42,7 +42,7 @@ def _largest_regions(build: Build) -> dict[str, int]:
         own = [region for region in regions if region.writable is writable]
         sections = [row for row in build.image.sections if row.loaded and row.size and not row.array]
         lying = [row.address for row in sections if row.writable is writable]
-        if own and all(any(0 <= address - region.address < region.size for region in own) for address in lying):
+        if own and all(any(region.holds(address) for region in own) for address in lying):
             rooms[key] = max(region.size for region in own)
     return rooms
 

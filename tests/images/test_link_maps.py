@@ -104,6 +104,58 @@ def test_a_map_that_is_cut_has_no_regions(image: Path) -> None:
     assert facts(image, "region") == []
 
 
+SECTIONS = """\
+
+.text           0x08000000      0x{text:x}
+ .text          0x08000000       0x40 main.o
+.rodata_of_a_long_name
+                0x08008000      0x100
+.bss            0x20000000     0x1000
+"""
+
+
+def section_sizes(image: Path) -> dict[str, int]:
+    """Bytes of each section."""
+    build = read_build(str(image))
+    assert isinstance(build, Build)
+    return {section.name: section.size for section in build.image.sections}
+
+
+def test_the_map_of_the_same_link_is_used(image: Path) -> None:
+    text = SECTIONS.format(text=section_sizes(image)[".text"])
+    image.with_suffix(".map").write_text(GNU + text, encoding="utf-8")
+    assert len(facts(image, "region")) == 3
+    assert facts(image, "map") == []
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_map_of_an_older_link_is_not_used(end: str, image: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    size = section_sizes(image)[".text"]
+    text = GNU + SECTIONS.format(text=size - 4)
+    image.with_suffix(".map").write_text(text, encoding="utf-8", newline=end)
+    assert facts(image, "region") == []
+    assert rooms(image, capsys) == (None, None)
+    main(["image", str(image)])
+    told = f".text has {size - 4:,} bytes there and {size:,} in the image"
+    assert told in " ".join(capsys.readouterr().out.split())
+    main([str(image)])
+    said = f"The map file beside it is of another link and is not used: {told}."
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("text", [GNU, ARMLINK])
+def test_a_map_whose_regions_do_not_hold_the_image_is_not_used(
+    text: str, image: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As that of a bootloader that lies elsewhere."""
+    image.with_suffix(".map").write_text(text.replace("0x08000000", "0x00000000"), encoding="utf-8")
+    assert facts(image, "region") == []
+    assert facts(image, "map") != []
+    assert rooms(image, capsys) == (None, None)
+    main([str(image)])
+    assert ".text of the image, at 0x08000000, lies in no region of it." in " ".join(capsys.readouterr().out.split())
+
+
 def rooms(image: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[object, object]:
     """RAM and flash that the model in an image is judged for."""
     main([str(image), "--output-format", "json", *options])

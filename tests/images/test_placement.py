@@ -80,6 +80,7 @@ def test_several_targets_have_to_agree():
 def test_a_region_of_the_map_file_that_is_called_by_its_memory_goes_first():
     Path("app.map").write_text(
         "Memory Configuration\n\nName             Origin             Length             Attributes\n"
+        "FLASH            0x08000000         0x00100000         xr\n"
         "SLOWMRAM         0x60000000         0x00100000         xr\n"
         "DTCMRAM          0x20000000         0x00020000         rw\n\nLinker script and memory map\n"
     )
