@@ -34,11 +34,20 @@ def pieces(graph: Graph, node: Node) -> tuple[Piece, ...]:
     axis = node.int("axis") % len(shape)
     if canonical(node) == "Split":
         sizes = [(graph.shape(name) or shape)[axis] for name in node.outputs]
+        if node.has(1) and not _is_fixed(graph, node.inputs[1]):
+            return ()
         if not all(node.outputs) or None in sizes or sum(size or 0 for size in sizes) != shape[axis]:
             return ()
         return tuple(Piece(axis, *ends) for ends in pairwise(accumulate((size or 0 for size in sizes), initial=0)))
-    given, size = graph.constants.get(node.inputs[1]) if node.has(1) else None, shape[axis]
-    if canonical(node) != "Gather" or given is None or given.overridable or prod(given.shape) != 1 or not size:
+    size = shape[axis]
+    if canonical(node) != "Gather" or not node.has(1) or not _is_fixed(graph, node.inputs[1]) or not size:
         return ()
-    (index,) = given.integers() or (size,)
+    given = graph.constants[node.inputs[1]]
+    (index,) = (given.integers() if prod(given.shape) == 1 else None) or (size,)
     return (Piece(axis, index % size, index % size + 1),) if -size <= index < size else ()
+
+
+def _is_fixed(graph: Graph, tensor: str) -> bool:
+    """Tell whether a tensor is a constant that no caller may replace."""
+    constant = graph.constants.get(tensor)
+    return constant is not None and not constant.overridable

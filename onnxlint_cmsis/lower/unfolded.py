@@ -74,6 +74,7 @@ def _is_normalization(graph: Graph, node: Node) -> bool:
     return (
         canonical(node) == NORMALIZATION
         and not node.int("training_mode")
+        and not any(node.outputs[1:])  # up to operator set 13 they alone ask for training
         and len(numbers) == 4
         and all(_is_stored(graph, name) for name in numbers)
     )

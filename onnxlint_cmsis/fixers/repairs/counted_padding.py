@@ -23,6 +23,7 @@ def apply_counted_padding(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
     channels, window = (edit.graph.shape(node.inputs[0]) or ())[1] or 0, node.ints("kernel_shape")
     weights = edit.add_reals(f"{result}_weights", np.full((channels, 1, *window), 1 / prod(window)))
     kept = {name: list(node.ints(name)) for name in ("pads", "strides", "dilations") if node.ints(name)}
-    edit.insert(node, "Conv", [node.inputs[0], weights], [result], group=channels, kernel_shape=list(window), **kept)
+    inputs = [*edit.inputs(node)[:1], weights]
+    edit.insert(node, "Conv", inputs, [result], group=channels, kernel_shape=list(window), **kept)
     edit.remove(node)
     return RepairMade(f"becomes a depthwise Conv of {channels} channels", (result,))

@@ -21,9 +21,12 @@ def apply_depthwise_normalization(edit: GraphEdit, record: LoweredLayer) -> Repa
     shape, result = graph.shape(node.inputs[0]) or (), node.outputs[0]
     channels, window = shape[1] or 0, [1] * (len(shape) - 2)
     plain = FoldedWeights(np.ones((channels, 1, *window)), np.zeros(channels))
-    layer = taken_in(graph, edit.read, node, node.inputs[0], plain)
+    with np.errstate(all="ignore"):  # variances below 0
+        layer = taken_in(graph, edit.read, node, node.inputs[0], plain)
     if layer is None:
         raise NotAppliedError(f"the numbers of {node.label} do not fit its {channels} channels")
+    if not all(np.isfinite(values).all() for values in layer):
+        raise NotAppliedError(f"a channel of {node.label} is divided by the root of no number above 0")
     numbers = [edit.add_reals(f"{result}_{name}", values) for name, values in zip(layer._fields, layer, strict=True)]
     inputs = [*edit.inputs(node)[:1], *numbers]
     edit.insert(node, "Conv", inputs, [result], group=channels, kernel_shape=window)

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 
 def apply_slices(edit: GraphEdit, record: LoweredLayer) -> RepairMade:
-    """Put a Slice in place of each result, and a Reshape behind that of a Gather that drops the axis."""
+    """Put a Slice in place of each result, and a Reshape behind that of a Gather whose index is no vector."""
     node, graph = record.node, edit.graph
     taken, result = pieces(graph, node), node.outputs[0]
-    dropped = canonical(node) == "Gather" and len(graph.shape(result) or ()) < len(graph.shape(node.inputs[0]) or ())
-    if dropped:
+    if len(graph.shape(result) or ()) != len(graph.shape(node.inputs[0]) or ()) and canonical(node) == "Gather":
         cut = edit.fresh(f"{result}_cut")
         _insert(edit, record, taken[0], cut)
         put_reshaped(edit, node, cut)

@@ -20,6 +20,8 @@ def _nodes(graph: Graph) -> Iterator[Node]:
         and node.int("count_include_pad")
         and any(node.ints("pads"))
         and not node.int("ceil_mode")
+        and graph.elem_type(node.inputs[0]) == "float32"
+        and 0 not in (graph.shape(node.outputs[0]) or ())
         and not dequantizes(graph.producers.get(node.inputs[0]))
     )
 

@@ -12,7 +12,11 @@ from onnxlint_cmsis.model.graph import Graph, Node
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:
-    return (node for node in apart(graph) if not dequantizes(graph.producers.get(node.inputs[0])))
+    return (
+        node
+        for node in apart(graph)
+        if graph.elem_type(node.inputs[0]) == "float32" and not dequantizes(graph.producers.get(node.inputs[0]))
+    )
 
 
 def refusal_of_depthwise_normalization(graph: Graph, record: LoweredLayer) -> str | None:

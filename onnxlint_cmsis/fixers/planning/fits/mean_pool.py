@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.fixers.planning.fits.reshape import UNSIZED, sizes_of_reshape
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
+from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.lowered import LoweredLayer
-from onnxlint_cmsis.lower.means import window_of_largest, window_of_mean
+from onnxlint_cmsis.lower.means import LARGEST, window_of_largest, window_of_mean
 from onnxlint_cmsis.lower.stored_types import dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
+
+EIGHT_BITS = ("int8", "uint8")
+POOLS_OF_INTEGERS = 12
+"""First operator set whose MaxPool takes integers of 8 bits."""
 
 
 def float_means(graph: Graph) -> Iterator[Node]:
@@ -35,7 +41,12 @@ def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str | None:
     node = record.node
     if node.graph:
         return f"{node.label} is in a subgraph"
-    return None if graph.shape(node.outputs[0]) else "the shape of its result is not known"
+    elem_type = graph.elem_type(node.inputs[0])
+    if elem_type not in (("float32", *EIGHT_BITS) if canonical(node) == LARGEST else ("float32",)):
+        return f"a pool of {elem_type} is not in all runtimes"
+    if elem_type in EIGHT_BITS and node.opset < POOLS_OF_INTEGERS:
+        return f"the MaxPool of operator set {node.opset} takes no {elem_type}"
+    return UNSIZED if sizes_of_reshape(graph, node) is None else None
 
 
 MEAN_POOL = RepairRow(

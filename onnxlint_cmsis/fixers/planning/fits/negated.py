@@ -10,6 +10,9 @@ from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.stored_types import dequantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 
+BROADCASTING = 7
+"""First operator set whose Sub broadcasts by the shapes of its operands alone."""
+
 
 def _nodes(graph: Graph) -> Iterator[Node]:
     return (
@@ -23,7 +26,10 @@ def _nodes(graph: Graph) -> Iterator[Node]:
 
 def refusal_of_negated(_graph: Graph, record: LoweredLayer) -> str | None:
     """Why the difference has to stay."""
-    return f"{record.node.label} is in a subgraph" if record.node.graph else None
+    node = record.node
+    if node.graph:
+        return f"{node.label} is in a subgraph"
+    return None if node.opset >= BROADCASTING else f"the Sub of operator set {node.opset} broadcasts by attributes"
 
 
 NEGATED = RepairRow(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxlint_cmsis.fixers.planning.fits.reshape import UNSIZED, sizes_of_reshape
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.lowered import LoweredLayer
@@ -28,8 +29,14 @@ def refusal_of_slices(graph: Graph, record: LoweredLayer) -> str | None:
         return f"{node.label} is in a subgraph"
     if node.opset < BOUNDS_AS_INPUTS:
         return f"the Slice of operator set {node.opset} takes its bounds otherwise"
-    known = all(None not in (graph.shape(name) or (None,)) for name in node.outputs)
-    return None if known or canonical(node) == "Split" else "the shape of its result is not known"
+    taken, shape = pieces(graph, node), graph.shape(node.inputs[0]) or ()
+    if taken and not taken[0].axis and shape[0] == 1 and (canonical(node) == "Split" or _is_from_the_end(graph, node)):
+        return f"{node.label} takes pieces of the batch, which may be another one"
+    return UNSIZED if canonical(node) == "Gather" and sizes_of_reshape(graph, node) is None else None
+
+
+def _is_from_the_end(graph: Graph, node: Node) -> bool:
+    return (graph.constants[node.inputs[1]].integers() or (0,))[0] < 0
 
 
 SLICES = RepairRow(
