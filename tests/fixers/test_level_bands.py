@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,7 @@ from onnxlint_cmsis.fixers.memory.level_bands import guessed_bytes, level_ends
 from onnxlint_cmsis.fixers.memory.segments import ROWS, Segment
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
 from onnxlint_cmsis.formats.format import TFLITE
+from onnxlint_cmsis.formats.tflite.file_model import TfliteModel
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.free_plan import least_head, peak_steps
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
@@ -33,6 +35,7 @@ def shrinking(front: str = "INT8") -> bytes:
 
 
 SEGMENT = Segment((0, 1, 2), 12, ROWS)
+SEARCH = "onnxlint_cmsis.fixers.memory.fitting"
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -77,3 +80,27 @@ def test_the_fix_takes_level_bands() -> None:
     assert new is not None
     assert result.certificate is not None
     assert result.memory[0].after < even
+
+
+def test_a_long_net_of_equal_maps_is_guessed_at_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its layers is at the peak, so that segments grow with the layers, and models in bands with the square."""
+    mobile = Net(3)
+    source = mobile.activation([1, 8, 8, 2])
+    for _ in range(16):
+        source = mobile.convolution(source, 2)
+    data = write(mobile.model(source))
+    guessed: list[Mapping[Segment, tuple[int, ...]]] = []
+
+    def counted(model: TfliteModel, tiles: Mapping[Segment, tuple[int, ...]]) -> int:
+        guessed.append(tiles)
+        return guessed_bytes(model, tiles)
+
+    def guesses(most: int) -> int:
+        monkeypatch.setattr(f"{SEARCH}.MOST_LOOKED_AT", most)
+        guessed.clear()
+        assert fixed(data, "m.tflite", targets=["cortex-m4"], fix_policy="smaller").model is None
+        return len(guessed)
+
+    monkeypatch.setattr(f"{SEARCH}.guessed_bytes", counted)
+    assert guesses(0) == 0
+    assert 100 <= guesses(16 * 100) < 200 < guesses(1_000_000)

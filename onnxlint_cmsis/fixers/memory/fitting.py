@@ -24,6 +24,8 @@ MOST_ROUNDS = 12
 """Tiles that are added or made smaller."""
 MOST_DRAFTS, MOST_OPERATORS = 160, 4000
 """Models that are laid out, and operators in all of them together: some seconds."""
+MOST_LOOKED_AT = 1_000_000
+"""Operators of all models in bands that are guessed at, before they are made level: some seconds."""
 MOST_BANDS = 6
 """Bands of a segment: more cost more than they gain."""
 MOST_LEVELLED, MOST_GUESSED = 4, 2
@@ -83,6 +85,7 @@ class Search:
         self._segments = [*segments(model), *band_segments(model)]
         self._most = min(MOST_DRAFTS, MOST_OPERATORS // max(1, len(model.subgraphs[0].operators)))
         self._known: dict[tuple[tuple[Segment, tuple[int, ...]], ...], Fit] = {}
+        self._guesses = MOST_LOOKED_AT // max(1, len(model.subgraphs[0].operators))
         self._refused = False
 
     def best(self) -> Fit:
@@ -161,10 +164,11 @@ class Search:
                 continue
             least = max((len(ends) for other, ends in fit.tiles.items() if other not in others), default=1)
             ways = [{**others, segment: ends} for ends in _ways(segment) if len(ends) > least]
-            if segment.axis != CHANNELS:
-                bands += [(guessed_bytes(self._model, tiles), tiles, segment) for tiles in ways]
-            else:
+            if segment.axis == CHANNELS:
                 yield from map(self.fit, ways)
+            elif self._guesses > 0:
+                self._guesses -= len(ways)
+                bands += [(guessed_bytes(self._model, tiles), tiles, segment) for tiles in ways]
         by_count: dict[int, list[tuple[Tiles, Segment]]] = {}
         for _, tiles, segment in sorted(bands, key=lambda way: way[0]):
             by_count.setdefault(sum(map(len, tiles.values())), []).append((tiles, segment))
