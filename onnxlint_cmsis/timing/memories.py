@@ -40,7 +40,7 @@ MEMORIES = (
     Memory("cortex-m7", "sram", 0, 25, "NUCLEO-H753ZI at 480 MHz"),
     Memory("cortex-m7", "xip", 400, 750, "Teensy 4.0 at 600 MHz"),
     Memory("cortex-m33", "flash", 60, 110, "nRF5340 at 128 MHz, EK-RA6M4 at 200 MHz"),
-    Memory("cortex-m33", "xip", 2900, 4000, "RP2350 at 150 MHz, dense layers and convolutions"),
+    Memory("cortex-m33", "xip", 2900, 6700, "RP2350 at 150 MHz in three builds, dense layers and convolutions"),
     Memory("cortex-m55", "mram", 80, 115, "Apollo510 at 250 and 96 MHz, Alif E8 at 400 MHz"),
     Memory("cortex-m55", "sram", 67, 100, "Alif E8 at 400 MHz"),
     Memory("cortex-m85", "flash", 34, 52, "EK-RA8D1 at 480 MHz"),
