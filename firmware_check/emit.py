@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firmware_check.swept_calls import KINDS
-from onnxlint_cmsis.output.plain import name_in_c
+from onnxlint_cmsis.output.foreign_text import name_in_c
 
 if TYPE_CHECKING:
     import jinja2

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from firmware_check.errors import FirmwareError
 from onnxlint_cmsis.ground.atomic_write import heeded
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 COULD_NOT = 2
 """Exit code of a command that could not run."""

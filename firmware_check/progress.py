@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 
 from firmware_check.ending import complain
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 _WIDTH = 30
 

@@ -16,7 +16,7 @@ from firmware_check.opening import OpenedModel, Options, open_model
 from firmware_check.reports import data, pages, sarif, text
 from firmware_check.target_check import Failure, TargetCheck
 from firmware_check.too_large import refuse_too_large
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.foreign_text import json_text
 
 if TYPE_CHECKING:
     from firmware_check.keep import Kept

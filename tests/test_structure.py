@@ -175,7 +175,7 @@ def test_the_checker_is_short() -> None:
 
 PUBLIC = (
     "onnxlint_cmsis", "onnxlint_cmsis.__main__",
-    "onnxlint_cmsis.cli.api", "onnxlint_cmsis.cli.compared", "onnxlint_cmsis.cli.engine",
+    "onnxlint_cmsis.cli.api", "onnxlint_cmsis.cli.compare_run", "onnxlint_cmsis.cli.engine",
     "onnxlint_cmsis.cli.file_fix", "onnxlint_cmsis.cli.fix_promises", "onnxlint_cmsis.cli.jobs",
     "onnxlint_cmsis.cli.main",
 )  # fmt: skip

@@ -18,7 +18,7 @@ from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser, boards_named, count, seconds
 from onnxlint_cmsis.cmsis_nn.apis import FLOAT
 from onnxlint_cmsis.cmsis_nn.evidence import BranchSeen, HazardSeen, Recorded
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 if TYPE_CHECKING:
     pass

@@ -8,7 +8,7 @@ from firmware_check.ending import say
 from firmware_check.evidence.checked_citations import audit
 from firmware_check.legacy.cmsis_5 import open_any
 from firmware_check.options import CheckParser
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 if TYPE_CHECKING:
     pass

@@ -15,7 +15,7 @@ from firmware_check.reports.text import (
     sizes_of,
 )
 from firmware_check.target_check import Failure, TargetCheck, added_up
-from onnxlint_cmsis.output.plain import markdown
+from onnxlint_cmsis.output.foreign_text import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from onnxlint_cmsis.checks.rule_registry import check_of_kind
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.findings import Finding, Location
 from onnxlint_cmsis.ground.types import Level
-from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
+from onnxlint_cmsis.output.foreign_text import json_text, printable, sarif_text
 from onnxlint_cmsis.output.project import HOME
 from onnxlint_cmsis.output.sarif import FINGERPRINT, SCHEMA, artifact_location, uri_bases
 from onnxlint_cmsis.output.sarif_objects import to_json

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from firmware_check.errors import FirmwareError
 from firmware_check.reports.text import distinct
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from firmware_check.target_check import TargetCheck, added_up
 from onnxlint_cmsis.analysis.short_names import WIDEST, cut
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.output.plain import counted, printable
+from onnxlint_cmsis.output.foreign_text import counted, printable
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import wrapped
 

@@ -33,7 +33,7 @@ def verdict_head(
     """The verdicts on a model, or on `data`, as `lint` prints them: a line for each, and an empty line."""
     from onnxlint_cmsis.cli.engine import lint_file
     from onnxlint_cmsis.output.concise import verdict_lines
-    from onnxlint_cmsis.output.run import Run
+    from onnxlint_cmsis.output.run_results import Run
 
     run = Run((), (), 0, "", color=color, width=columns(), full_names=full_names)
     lines = verdict_lines(lint_file(model.path, settings, data, model), run)

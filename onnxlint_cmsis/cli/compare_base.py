@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.cli.comparing import Comparison, rendered
+from onnxlint_cmsis.cli.compare_versions import Comparison, rendered
 from onnxlint_cmsis.cli.discovery import discover
 from onnxlint_cmsis.cli.terminal import say
 from onnxlint_cmsis.cli.versions import Version, beside, files_beside, of_commit
@@ -22,7 +22,7 @@ from onnxlint_cmsis.ground.git_repository import GitError, Repository, repositor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.comparison import METRICS
-from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
+from onnxlint_cmsis.output.foreign_text import json_text, markdown, markdown_code, printable
 
 if TYPE_CHECKING:
     import argparse

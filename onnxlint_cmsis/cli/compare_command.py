@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from onnxlint_cmsis.cli.comparing import Comparison, rendered
+from onnxlint_cmsis.cli.compare_versions import Comparison, rendered
 from onnxlint_cmsis.cli.options import CommandParser, add_keys, configuration
 from onnxlint_cmsis.cli.output_options import add_color, add_form
 from onnxlint_cmsis.cli.versions import opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.formats.format import array_in, is_image
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.foreign_text import json_text
 
 DESCRIPTION = (
     "Compare two versions of a model: findings that came and went, predicted instructions, MACs, bytes of constants "

@@ -15,7 +15,7 @@ from onnxlint_cmsis.images.facts import Fact, facts_of
 from onnxlint_cmsis.images.image import ImageError
 from onnxlint_cmsis.output.comparison import Figure
 from onnxlint_cmsis.output.comparison_text import EXCEEDED, change_text
-from onnxlint_cmsis.output.plain import json_text, markdown, markdown_code, printable
+from onnxlint_cmsis.output.foreign_text import json_text, markdown, markdown_code, printable
 from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:

@@ -119,7 +119,7 @@ def _unused_suppressions(linted: list[Linted]) -> list[tuple[Finding, Settings]]
 def _unused(origin: str, files: int, rule: str, settings: Settings) -> Finding:
     from onnxlint_cmsis.config.accepted import unused_finding
     from onnxlint_cmsis.ground.findings import Location
-    from onnxlint_cmsis.output.plain import counted
+    from onnxlint_cmsis.output.foreign_text import counted
 
     entry = origin.rpartition(": ")[2]
     message = f"{entry} of {rule} matches no finding in the {counted(files, 'file')} it covers in this run"

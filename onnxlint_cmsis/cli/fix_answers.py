@@ -87,7 +87,7 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
     if not (mends and (priced or grows or any(fit.fits is False for fit in fits))):
         return Answers(promised, sized.findings, _fit(fits), skipped, (*notes, *sized.notes))
     from onnxlint_cmsis.cli.fix_prices import with_prices
-    from onnxlint_cmsis.fixers.exact_way import with_exact_ways
+    from onnxlint_cmsis.fixers.fit_promise import with_promised_fits
     from onnxlint_cmsis.fixers.fix_model import rehearsed
 
     fixed = rehearsed(start())
@@ -101,7 +101,7 @@ def answered(layers: list[Finding], model: ModelAnalysis, settings: Settings, pr
         promised = [raw if marked.properties.get("fixable") else marked for raw, marked in pairs]
     else:
         promised = [*with_prices(pairs, fixed.result, unsafe=settings.unsafe_fixes)]
-    fit = _fit(with_exact_ways(model, fits, fixed), fixed)
+    fit = _fit(with_promised_fits(model, fits, fixed), fixed)
     return Answers(promised, sized.findings, fit, skipped, (*notes, *sized.notes))
 
 
@@ -124,7 +124,7 @@ def _fit(fits: Sequence[DeviceFit], fixed: Fixed | None = None) -> Fit:
     findings = merged([finding for fit in fits for finding in fit_findings(fit.ram, fit.flash)])
     notes = [fit_note(fit.ram, fit.flash) for fit in fits] + [fit.unknown for fit in fits]
     if fixed and fixed.outgrown:
-        from onnxlint_cmsis.output.plain import counted
+        from onnxlint_cmsis.output.foreign_text import counted
 
         left = len(fixed.unroomed)
         are = "it is" if left == 1 else "they are"

@@ -12,7 +12,7 @@ from onnxlint_cmsis.cli.options import CommandParser
 from onnxlint_cmsis.cli.output_options import add_form
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import json_text, printable
+from onnxlint_cmsis.output.foreign_text import json_text, printable
 from onnxlint_cmsis.output.wrapping import wrapped
 
 if TYPE_CHECKING:

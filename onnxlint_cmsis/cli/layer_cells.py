@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from onnxlint_cmsis.output.foreign_text import block_character
 from onnxlint_cmsis.output.layer_words import cost_of, error_text, kernel_of, mark_of, sizes_text
-from onnxlint_cmsis.output.plain import block_character
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.layer_totals import Total

@@ -10,8 +10,8 @@ from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.layer_cells import MOST_NAMES
 from onnxlint_cmsis.cli.layers_text import MARKS, STYLES, error_lines
 from onnxlint_cmsis.cmsis_nn.apis import FLOAT
+from onnxlint_cmsis.output.foreign_text import paint
 from onnxlint_cmsis.output.layer_words import cost_of, error_text, kernel_of, mark_of
-from onnxlint_cmsis.output.plain import paint
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import wrapped
 

@@ -17,8 +17,8 @@ from onnxlint_cmsis.cli.terminal import columns, wants_color
 from onnxlint_cmsis.cli.written_timing import timing_text
 from onnxlint_cmsis.ground.errors import CalibrationError, UsageError
 from onnxlint_cmsis.output.boundary_text import boundary_fields, boundary_in_c
+from onnxlint_cmsis.output.foreign_text import json_text
 from onnxlint_cmsis.output.measured import measured_fields, measured_text
-from onnxlint_cmsis.output.plain import json_text
 from onnxlint_cmsis.output.tflm_cpp import resolver_fields
 from onnxlint_cmsis.output.wrapping import wrapped
 

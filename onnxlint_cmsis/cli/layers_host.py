@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.cli.layer_cells import MOST_NAMES
 from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.output.foreign_text import paint
 from onnxlint_cmsis.output.host_rows import HOSTS, host_table
-from onnxlint_cmsis.output.plain import paint
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import wrapped
 

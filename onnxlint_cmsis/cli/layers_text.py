@@ -9,8 +9,8 @@ from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.cli.layer_cells import BAR, MOST_NAMES, layer_cells
 from onnxlint_cmsis.cli.layers_host import host_block
 from onnxlint_cmsis.ground.words import and_more
+from onnxlint_cmsis.output.foreign_text import paint
 from onnxlint_cmsis.output.layer_words import NO_LAYER, error_text, mark_of, reason_of
-from onnxlint_cmsis.output.plain import paint
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.tflm_cpp import application_text
 from onnxlint_cmsis.output.time_words import saving_text, shares_text

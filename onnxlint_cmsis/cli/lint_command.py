@@ -21,7 +21,7 @@ from onnxlint_cmsis.config.path_patterns import matches_any
 from onnxlint_cmsis.config.settings import Settings
 from onnxlint_cmsis.formats.format import ENDINGS, file_of
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 
 def run(argv: list[str]) -> int:
@@ -155,7 +155,7 @@ def _lint(args: argparse.Namespace, jobs: list[Job]) -> list[Linted]:
 def _report(args: argparse.Namespace, linted: list[Linted], leading: Settings, least: int) -> int:
     """Write the report, or the new baseline; the exit code, `least` or a larger one."""
     from onnxlint_cmsis.output.formats import render
-    from onnxlint_cmsis.output.run import Run
+    from onnxlint_cmsis.output.run_results import Run
 
     if args.write_baseline:
         return max(least, _write_baseline(args, linted))
@@ -200,7 +200,7 @@ def _write_certificates(path: str, outcome: RunOutcome) -> None:
     from onnxlint_cmsis.cli.verify_command import VERSION
     from onnxlint_cmsis.ground.atomic_write import write_text
     from onnxlint_cmsis.output.fix_json import plain_data
-    from onnxlint_cmsis.output.plain import json_text
+    from onnxlint_cmsis.output.foreign_text import json_text
 
     fixes = [(file.path, file.fix.certificate) for file in outcome.files if file.fix and file.fix.certificate]
     certificates = [{"path": name, **plain_data(certificate)} for name, certificate in fixes]
@@ -219,7 +219,7 @@ def _exit_code(args: argparse.Namespace, outcome: RunOutcome) -> int:
 def _write_baseline(args: argparse.Namespace, linted: list[Linted]) -> int:
     """Write the findings of every readable file as the baseline."""
     from onnxlint_cmsis.config import baseline
-    from onnxlint_cmsis.output.plain import counted
+    from onnxlint_cmsis.output.foreign_text import counted
 
     readable = [lint for lint in linted if lint.file.readable and not lint.file.error]
     number = baseline.write(args.write_baseline, [(lint.job.path, lint.file.findings) for lint in readable])

@@ -13,7 +13,7 @@ from onnxlint_cmsis.cli.output_options import add_form, add_full_names
 from onnxlint_cmsis.cli.terminal import columns
 from onnxlint_cmsis.formats.format import Format, format_of
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import counted, json_text
+from onnxlint_cmsis.output.foreign_text import counted, json_text
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.tflm_cpp import application_text, resolver_fields
 from onnxlint_cmsis.output.wrapping import wrapped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from onnxlint_cmsis.cli.terminal import columns
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 
 class ProgressLine:

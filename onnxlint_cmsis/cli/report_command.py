@@ -14,7 +14,7 @@ from onnxlint_cmsis.cli.versions import Version, opened
 from onnxlint_cmsis.config.settings import KEYS as SETTINGS
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.ground.errors import UsageError
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.foreign_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +100,7 @@ def _outputs(args: argparse.Namespace) -> list[Path]:
 
 def report_input(given: Version, configured: Configuration) -> ReportInput:
     """A version read and linted, with its memory. Raises UsageError."""
-    from onnxlint_cmsis.cli.comparing import version_of
+    from onnxlint_cmsis.cli.compare_versions import version_of
     from onnxlint_cmsis.output.html.report_input import ReportInput
 
     version, model = version_of(given, configured)

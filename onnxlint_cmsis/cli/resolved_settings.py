@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from onnxlint_cmsis.config.settings import KEYS, Settings
-from onnxlint_cmsis.output.plain import printable, toml_string
+from onnxlint_cmsis.output.foreign_text import printable, toml_string
 
 
 def settings_lines(settings: Settings) -> list[str]:

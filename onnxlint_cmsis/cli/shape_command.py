@@ -18,7 +18,7 @@ from onnxlint_cmsis.cmsis_nn.targets import COMPILERS, parse_target
 from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.files import TEXT
 from onnxlint_cmsis.ground.types import Target
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.foreign_text import json_text
 from onnxlint_cmsis.output.wrapping import wrapped
 
 DESCRIPTION = (

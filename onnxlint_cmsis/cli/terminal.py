@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 if TYPE_CHECKING:
     pass

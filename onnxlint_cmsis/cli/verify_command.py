@@ -24,7 +24,7 @@ from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.model.graph import Graph
 from onnxlint_cmsis.model.model_error import ModelError
 from onnxlint_cmsis.output.fix_json import plain_data
-from onnxlint_cmsis.output.plain import counted, json_text
+from onnxlint_cmsis.output.foreign_text import counted, json_text
 from onnxlint_cmsis.output.wrapping import wrapped
 from onnxlint_cmsis.runtimes.host.bounds import misread_bias, unsteady
 from onnxlint_cmsis.runtimes.host.hosts import LITERT

@@ -14,7 +14,7 @@ from onnxlint_cmsis.cli.width_times import WidthTimes
 from onnxlint_cmsis.cli.widths_json import widths_json
 from onnxlint_cmsis.cli.widths_text import widths_text
 from onnxlint_cmsis.ground.types import Freedom
-from onnxlint_cmsis.output.plain import json_text
+from onnxlint_cmsis.output.foreign_text import json_text
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis import ModelAnalysis

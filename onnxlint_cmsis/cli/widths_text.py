@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.words import and_more
-from onnxlint_cmsis.output.plain import block_character, counted
+from onnxlint_cmsis.output.foreign_text import block_character, counted
 from onnxlint_cmsis.output.summaries import cost_text
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import wrapped

@@ -1,4 +1,4 @@
-"""Inputs and outputs: keys of JSON, and C that converts."""
+"""Inputs and outputs: keys of JSON, and a C header that converts them and names the calls to make before a run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import count
 from onnxlint_cmsis.analysis.boundary_tensor import BoundaryTensor, Conversion, Ties, shortest
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.lower.layer import product_of
+from onnxlint_cmsis.output.foreign_text import name_in_c
 from onnxlint_cmsis.output.layers import LayersReport
-from onnxlint_cmsis.output.plain import name_in_c
 
 
 def boundary_fields(tensor: BoundaryTensor) -> dict[str, object]:
@@ -63,7 +63,7 @@ def boundary_in_c(report: LayersReport, path: str) -> str:
     """C99 for the application: a size and a conversion of each input and output; names have [A-Za-z0-9_] alone.
 
     A conversion is there where the application converts. In QuantizeLinear's and Quantize's place it computes the same
-    for every number but NaN.
+    for every number but NaN. A comment names each call that the application makes once before the first run.
     """
     head = f"/* {name_in_c(path)}: written by onnxlint-cmsis {__version__} */\n"
     parts = [f"{head}#include <math.h>\n#include <stdint.h>\n"]
@@ -90,4 +90,9 @@ def boundary_in_c(report: LayersReport, path: str) -> str:
                 )
             )
         parts.append("".join(lines))
+    calls: dict[str, list[str]] = {}
+    for layer in report.layers:
+        if layer.before:
+            calls.setdefault(f"{layer.target}: {layer.before};", []).append(name_in_c(layer.node))
+    parts.extend(f"/* before the first run, for {', '.join(names)} on {call} */\n" for call, names in calls.items())
     return "\n".join(parts)

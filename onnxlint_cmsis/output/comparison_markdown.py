@@ -18,7 +18,7 @@ from onnxlint_cmsis.output.comparison_text import (
     time_change,
     verdict_text,
 )
-from onnxlint_cmsis.output.plain import markdown, markdown_code
+from onnxlint_cmsis.output.foreign_text import markdown, markdown_code
 from onnxlint_cmsis.output.shown_names import in_short
 
 MOST_LAYERS = 50

@@ -9,7 +9,7 @@ from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.output.comparison import METRICS, Figure, LayerDifference, ModelDifference, TimePair, VerdictPair
-from onnxlint_cmsis.output.plain import counted, paint
+from onnxlint_cmsis.output.foreign_text import counted, paint
 from onnxlint_cmsis.output.shown_names import in_short
 from onnxlint_cmsis.output.wrapping import wrapped
 

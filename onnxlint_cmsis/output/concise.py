@@ -9,8 +9,8 @@ from onnxlint_cmsis.analysis.verdict import RUNS, WITHOUT, WORDS
 from onnxlint_cmsis.analysis.verdict_text import lines_of
 from onnxlint_cmsis.ground.findings import Effect, Finding, targets_text
 from onnxlint_cmsis.output.fixes import fix_lines
-from onnxlint_cmsis.output.plain import paint, printable
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.foreign_text import paint, printable
+from onnxlint_cmsis.output.run_results import Run
 from onnxlint_cmsis.output.shown_names import said, with_short_names
 from onnxlint_cmsis.output.wrapping import wrapped
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.findings import targets_text
 from onnxlint_cmsis.ground.words import NAMED
-from onnxlint_cmsis.output.plain import counted, paint, printable
+from onnxlint_cmsis.output.foreign_text import counted, paint, printable
 from onnxlint_cmsis.output.shown_names import listed, with_short_names
 from onnxlint_cmsis.output.wrapping import labelled, wrapped
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         TensorChange,
     )
     from onnxlint_cmsis.analysis.results import FileResult
-    from onnxlint_cmsis.output.run import Run
+    from onnxlint_cmsis.output.run_results import Run
 
 
 UNIT = "predicted instructions (not cycles)"

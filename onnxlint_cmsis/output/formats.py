@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.formats.format import part
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.run_results import Run
 
 RENDERERS = {
     "full": "output.full:render",

@@ -12,8 +12,8 @@ from onnxlint_cmsis.formats.format import is_image
 from onnxlint_cmsis.ground.findings import MEASURED, Effect, Finding, Resize, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
-from onnxlint_cmsis.output.plain import counted, paint
-from onnxlint_cmsis.output.run import Run, by_level
+from onnxlint_cmsis.output.foreign_text import counted, paint
+from onnxlint_cmsis.output.run_results import Run, by_level
 from onnxlint_cmsis.output.shown_names import said, with_short_names
 from onnxlint_cmsis.output.wrapping import DO, LABEL, labelled, wrapped
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.formats.format import file_of
 from onnxlint_cmsis.output.fixes import fix_heads
-from onnxlint_cmsis.output.plain import annotation, annotation_property
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.foreign_text import annotation, annotation_property
+from onnxlint_cmsis.output.run_results import Run
 from onnxlint_cmsis.output.shown_names import named_array, with_short_names
 from onnxlint_cmsis.output.shown_paths import posix
 

@@ -7,8 +7,8 @@ from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.finding_json import finding_fields, finite, location_fields, resize_fields
 from onnxlint_cmsis.output.fix_json import fix_fields
-from onnxlint_cmsis.output.plain import json_text
-from onnxlint_cmsis.output.run import Run, by_code, by_level
+from onnxlint_cmsis.output.foreign_text import json_text
+from onnxlint_cmsis.output.run_results import Run, by_code, by_level
 from onnxlint_cmsis.output.summaries import summary_fields, verdict_fields
 
 VERSION = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.output.fixes import fix_heads
-from onnxlint_cmsis.output.plain import markup
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.foreign_text import markup
+from onnxlint_cmsis.output.run_results import Run
 from onnxlint_cmsis.output.shown_names import with_short_names
 
 

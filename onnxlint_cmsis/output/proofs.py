@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.output.plain import counted
+from onnxlint_cmsis.output.foreign_text import counted
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.proof_results import Proof, ValueChange

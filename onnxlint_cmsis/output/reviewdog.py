@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.formats.format import file_of
-from onnxlint_cmsis.output.plain import json_text, markdown
+from onnxlint_cmsis.output.foreign_text import json_text, markdown
 from onnxlint_cmsis.output.project import rule_page
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.run_results import Run
 from onnxlint_cmsis.output.shown_names import named_array, with_short_names
 from onnxlint_cmsis.output.shown_paths import posix
 

@@ -14,7 +14,7 @@ from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.output.finding_json import finding_fields
 from onnxlint_cmsis.output.fix_json import fix_fields
 from onnxlint_cmsis.output.fixes import fix_heads
-from onnxlint_cmsis.output.plain import json_text, printable, sarif_text
+from onnxlint_cmsis.output.foreign_text import json_text, printable, sarif_text
 from onnxlint_cmsis.output.project import HOME
 from onnxlint_cmsis.output.sarif_objects import to_json
 from onnxlint_cmsis.output.sarif_rules import descriptors
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from onnxlint_cmsis.analysis.results import FileResult
     from onnxlint_cmsis.ground.findings import Finding, Location
-    from onnxlint_cmsis.output.run import Run
+    from onnxlint_cmsis.output.run_results import Run
 
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -11,7 +11,7 @@ from onnxlint_cmsis.analysis.short_names import QUOTED, WIDEST, cut, distinct_cu
 from onnxlint_cmsis.formats.format import array_in
 from onnxlint_cmsis.ground.findings import Finding
 from onnxlint_cmsis.ground.words import and_more, quoted
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.run_results import Run
 
 
 def with_short_names(text: str, file: FileResult, run: Run) -> str:

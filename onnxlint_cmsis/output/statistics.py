@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxlint_cmsis.output.run import Run, by_code, by_level
+from onnxlint_cmsis.output.run_results import Run, by_code, by_level
 
 
 def statistics_lines(run: Run) -> list[str]:

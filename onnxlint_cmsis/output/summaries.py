@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from onnxlint_cmsis.analysis.results import FileResult, FileSummary, LayerShare, TargetSummary
 from onnxlint_cmsis.analysis.verdict_text import VerdictLine, cpu_of, rounded
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.run_results import Run
 from onnxlint_cmsis.output.shown_names import listed, with_short_names
 from onnxlint_cmsis.output.text_table import TableFit, fitted
 from onnxlint_cmsis.output.wrapping import INDENT, labelled

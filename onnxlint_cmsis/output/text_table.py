@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from onnxlint_cmsis.analysis.short_names import distinct_cuts
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.output.plain import printable
+from onnxlint_cmsis.output.foreign_text import printable
 
 _GAP = "  "
 

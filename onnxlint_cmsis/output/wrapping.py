@@ -6,10 +6,10 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.output.plain import no_command, paint, printable
+from onnxlint_cmsis.output.foreign_text import no_command, paint, printable
 
 if TYPE_CHECKING:
-    from onnxlint_cmsis.output.run import Run
+    from onnxlint_cmsis.output.run_results import Run
 
 
 _TIE = "\N{NO-BREAK SPACE}"

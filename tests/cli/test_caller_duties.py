@@ -72,3 +72,15 @@ def test_layers_and_shape_name_the_call(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["before"]["call"] == layer["before"]
     main(["shape", "--wrapper", "fully_connected_s8", *sizes, "--target", "cortex-m4", "--output-format", "json"])
     assert "before" not in json.loads(capsys.readouterr().out)
+
+
+def test_the_c_header_names_the_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "dense.onnx"
+    path.write_bytes(dense().model().SerializeToString())
+    targets = ["--target", "cortex-m55", "--target", "cortex-m4"]
+    assert main(["layers", str(path), *targets, "--output-format", "c"]) == 0
+    calls = [line for line in capsys.readouterr().out.splitlines() if "arm_vector_sum_s8(" in line]
+    assert len(calls) == 1
+    assert calls[0].startswith("/* before the first run, for ")
+    assert " on cortex-m55, CMSIS-NN 7.0.0, gcc: arm_vector_sum_s8(ctx.buf, " in calls[0]
+    assert calls[0].endswith(", bias); */")

@@ -33,7 +33,7 @@ from firmware_check.tflite.program import tflite_program
 from firmware_check.verdict import Disagreement, LayerVerdict
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.ground.types import Isa, Target
-from onnxlint_cmsis.output import plain
+from onnxlint_cmsis.output import foreign_text
 from support import firmware_models as more
 from support.draws import draws
 from support.firmware_runs import check, needs_firmware
@@ -167,7 +167,7 @@ def test_names_of_a_tflite_model_leave_the_tokens_of_its_c_alone(name: str) -> N
 
 @given(name=NAMES)
 def test_a_name_in_c_has_letters_digits_and_underscores_alone(name: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_]{0,80}", plain.name_in_c(name))
+    assert re.fullmatch(r"[A-Za-z0-9_]{0,80}", foreign_text.name_in_c(name))
 
 
 def test_a_folder_of_the_library_leaves_the_tokens_alone(quantized_model: onnx.ModelProto, tmp_path: Path) -> None:
@@ -244,14 +244,14 @@ def escaped_anywhere(name: str) -> bool:
     """Whether a name looks the same at the start of a line as inside it, and is neither cut nor made a command."""
     return (
         name == name.strip() and 0 < len(name) <= 12 and "::" not in name
-        and plain.markdown(f"'{name}") == f"'{plain.markdown(name)}"
+        and foreign_text.markdown(f"'{name}") == f"'{foreign_text.markdown(name)}"
     )  # fmt: skip
 
 
 @given(name=NAMES.filter(escaped_anywhere) | st.sampled_from(STRANGE))
 @example(name="a\nb")
 def test_a_name_in_markdown_is_escaped_wherever_it_stands(name: str) -> None:
-    escaped = plain.markdown(name)
+    escaped = foreign_text.markdown(name)
     assert report_of(name) == report_of(HARMLESS).replace(HARMLESS, escaped)
     assert not escaped or not re.search(r"(?<!\\)[\[\]<`*|]|@(?!&#8203;)", escaped)
 

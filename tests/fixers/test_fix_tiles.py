@@ -297,7 +297,7 @@ def test_the_finding_counts_dead_channels_that_go_first() -> None:
 
 @SHARED_MODELS
 def test_no_size_is_told_of_a_smaller_model_that_is_not_known_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onnxlint_cmsis.fixers.exact_way.certificate_of", lambda *_: None)
+    monkeypatch.setattr("onnxlint_cmsis.fixers.fit_promise.certificate_of", lambda *_: None)
     data = (SHARED / "models/tflite/vww_96_int8.tflite").read_bytes()
     findings = linted(data, "m.tflite", **M4, ram=64 << 10, flash=96 << 10).findings
     ways = {row.code: row.properties.get("exact_after") for row in findings if row.code in FIT}

@@ -14,7 +14,7 @@ import pytest
 from onnxlint_cmsis.analysis.layer_totals import Total
 from onnxlint_cmsis.analysis.layers import LayerReport
 from onnxlint_cmsis.analysis.results import FileResult
-from onnxlint_cmsis.cli.compared import BothVersions, outputs_of_both
+from onnxlint_cmsis.cli.compare_run import BothVersions, outputs_of_both
 from onnxlint_cmsis.cli.main import main
 from onnxlint_cmsis.fixers.proof.prove import Prover
 from onnxlint_cmsis.formats.format import ONNX

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onnxlint_cmsis.cli.main import main
-from onnxlint_cmsis.output.plain import (
+from onnxlint_cmsis.output.foreign_text import (
     annotation,
     annotation_property,
     json_text,

@@ -18,8 +18,8 @@ from onnxlint_cmsis.config.keys import FORMATS
 from onnxlint_cmsis.ground import __version__
 from onnxlint_cmsis.ground.findings import UNSAFELY, Effect
 from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.output.foreign_text import printable
 from onnxlint_cmsis.output.formats import RENDERERS, render
-from onnxlint_cmsis.output.plain import printable
 from support.cli_fakes import NASTY, TARGET, a_run, note, routing_miss, unreadable, wrong_result
 from support.goldens import check_golden
 

@@ -12,12 +12,12 @@ from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.lower.outcome import Outcome
 from onnxlint_cmsis.runtimes.runtime import runtime_of
 from onnxlint_cmsis.runtimes.tflite_names import BY_MODE, TFLITE_NAMES
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.build import build_for
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.layers import SETTINGS, refusal_of
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import numbers_of
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS
 from onnxlint_cmsis.runtimes.tflm.revisions import REVISIONS, holds
 from support import paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.ground.findings import Effect, Finding, Location, Resize
 from onnxlint_cmsis.ground.types import Freedom, Level, Source
-from onnxlint_cmsis.output.run import Run
+from onnxlint_cmsis.output.run_results import Run
 
 TARGET = "cortex-m55, CMSIS-NN 7.0.0, gcc"
 NASTY = "a%b:c,d\ne\r\x1b[31m<&\"'>\u202e\ud800é"

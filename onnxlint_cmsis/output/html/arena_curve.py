@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.output.plain import markup
+from onnxlint_cmsis.output.foreign_text import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

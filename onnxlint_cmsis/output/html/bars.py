@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.output.plain import counted, markup
+from onnxlint_cmsis.output.foreign_text import counted, markup
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.output.html.layer_table import LayerColumn

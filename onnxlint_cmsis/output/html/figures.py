@@ -8,7 +8,7 @@ from onnxlint_cmsis.analysis.results import FileSummary, TargetSummary
 from onnxlint_cmsis.analysis.verdict_text import cpu_of
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.lower.layout_copies import MAY_GO
-from onnxlint_cmsis.output.plain import counted
+from onnxlint_cmsis.output.foreign_text import counted
 from onnxlint_cmsis.output.summaries import cost_text
 from onnxlint_cmsis.output.time_words import saving_text, shares_text
 

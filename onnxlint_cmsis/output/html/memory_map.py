@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnxlint_cmsis.output.plain import markup
+from onnxlint_cmsis.output.foreign_text import markup
 from onnxlint_cmsis.runtimes.memory_report import Arena, BufferLife
 
 HIGH, FOOT = 200, 18

@@ -19,6 +19,7 @@ from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.output.comparison import difference
 from onnxlint_cmsis.output.concise import STYLES
+from onnxlint_cmsis.output.foreign_text import markup
 from onnxlint_cmsis.output.full import explanation, what_to_do
 from onnxlint_cmsis.output.host_rows import HOSTS, HostTable, host_table
 from onnxlint_cmsis.output.html.arena_curve import arena_curves, curve_svg
@@ -32,7 +33,6 @@ from onnxlint_cmsis.output.html.rails import class_words, rail_svg, rail_width, 
 from onnxlint_cmsis.output.html.report_input import MOST, ReportInput
 from onnxlint_cmsis.output.layer_words import sizes_text
 from onnxlint_cmsis.output.measured import measured_cells, measured_words
-from onnxlint_cmsis.output.plain import markup
 from onnxlint_cmsis.output.shown_names import in_short
 
 if TYPE_CHECKING:

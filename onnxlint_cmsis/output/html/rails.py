@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
-from onnxlint_cmsis.output.plain import markup
+from onnxlint_cmsis.output.foreign_text import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

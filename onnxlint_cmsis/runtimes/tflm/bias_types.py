@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, condition
 
 

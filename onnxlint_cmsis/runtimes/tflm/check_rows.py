@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import INVOKE, PREPARE, KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import INVOKE, PREPARE, KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, condition
 

@@ -6,6 +6,7 @@ from math import prod
 
 from onnxlint_cmsis.cmsis_nn.library import ALL_PRODUCTS, products_in_32_bits
 from onnxlint_cmsis.ground.types import Level, Pair
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, checks, int16_until
 from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
@@ -24,7 +25,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import GROUPS, INT64_SUMS
 from onnxlint_cmsis.runtimes.tflm.rows import INNER, Objection, OfLayer

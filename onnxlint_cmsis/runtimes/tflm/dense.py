@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, rows
 from onnxlint_cmsis.runtimes.tflm.conv import SUMS_OF_INT32, unpacks
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, NUMBERS
@@ -22,7 +23,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized, tensor_bytes, zero_point
-from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revisions import holds
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import PREPARE
 from onnxlint_cmsis.runtimes.tflm.check_rows import rows
-from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit
 

@@ -19,9 +19,9 @@ from onnxlint_cmsis.runtimes.condition_row import ConditionRow, always
 from onnxlint_cmsis.runtimes.layer_facts import LayerFacts
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED, USUAL_CAUSES
 from onnxlint_cmsis.runtimes.tflite_names import RECURRENT
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.kernels import KERNELS
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.prepare_requests import broken
 from onnxlint_cmsis.runtimes.tflm.reference_checks import LIMITS, NEW_OPERATORS

@@ -7,6 +7,7 @@ from struct import unpack_from
 
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.control_conditions import single_value
 from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
@@ -25,7 +26,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, scale, zero_point
-from onnxlint_cmsis.runtimes.tflm.outcomes import INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import CONSTANT_CHECKS
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer

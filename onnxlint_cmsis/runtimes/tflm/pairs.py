@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxlint_cmsis.ground.types import KernelCall
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, type_until
 from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
@@ -21,7 +22,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
 from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, KernelLimit, Objection, OfLayer

@@ -6,6 +6,7 @@ from math import prod
 
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, asked_since, int16_until
 from onnxlint_cmsis.runtimes.tflm.element_types import INT8, INT16, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
@@ -22,7 +23,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, scale, single, zero_point
-from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, Objection, OfLayer, condition

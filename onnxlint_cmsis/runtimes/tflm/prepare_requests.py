@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from math import prod
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.preparation import FailedCheck, Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import SCRATCH_AXES
 from onnxlint_cmsis.runtimes.tflm.revisions import TflmRevision, holds

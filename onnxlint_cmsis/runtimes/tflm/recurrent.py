@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from onnxlint_cmsis.ground.types import Dims, KernelCall
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import PREPARE
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since, checks
 from onnxlint_cmsis.runtimes.tflm.element_types import INT8
 from onnxlint_cmsis.runtimes.tflm.kernel import in_file
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import given, inputs, outputs, typed, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import BITS, INTEGER, OperatorView, scale
-from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.preparation import Preparation, Refused, Stage, Unpredictable
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, condition
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, in_float

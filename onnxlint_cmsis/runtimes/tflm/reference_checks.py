@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import PREPARE
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import dynamic, sized
-from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE
 from onnxlint_cmsis.runtimes.tflm.reference_control import CONTROL
 from onnxlint_cmsis.runtimes.tflm.reference_curves import CURVES
 from onnxlint_cmsis.runtimes.tflm.reference_moves import MOVES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import HALTS_INVOKE, HALTS_PREPARE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, checks, rows
 from onnxlint_cmsis.runtimes.tflm.control_conditions import (
     VARIABLE,
@@ -13,7 +14,6 @@ from onnxlint_cmsis.runtimes.tflm.control_conditions import (
 )
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import given, inputs, outputs, typed
-from onnxlint_cmsis.runtimes.tflm.outcomes import HALTS_INVOKE, HALTS_PREPARE, PREPARE, WRONG
 
 CONTROL: CheckTable = (
     ("ASSIGN_VARIABLE", (

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import (
+    ABORTS_PREPARE,
+    HALTS_INVOKE,
+    HALTS_PREPARE,
+    INVOKE,
+    PREPARE,
+    WRONG,
+)
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, checks, int16_until
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, MOVED, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT
@@ -20,7 +28,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     with_steps,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView, quantized
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_PREPARE, HALTS_INVOKE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import BOOL_RESULTS
 from onnxlint_cmsis.runtimes.tflm.rows import ABOVE_ONE, INNER, Condition, KernelLimit, Objection, condition
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (

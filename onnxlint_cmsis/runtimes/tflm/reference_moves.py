@@ -7,6 +7,14 @@ from math import prod
 from onnxlint_cmsis.lower.decision import Cause
 from onnxlint_cmsis.runtimes.tflm import move_conditions
 from onnxlint_cmsis.runtimes.tflm.axis_conditions import axis_within, contiguous
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import (
+    ABORTS_INVOKE,
+    ABORTS_PREPARE,
+    HALTS_PREPARE,
+    INVOKE,
+    PREPARE,
+    WRONG,
+)
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, asked_since, checks, int16_until, rows, type_until
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8, INT16, MOVED, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.operands import AXIS, DATA, INDICES, LEFT, OUTPUT, SECOND, SIZES, THIRD, KernelOperand
@@ -27,7 +35,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, HALTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK, CONSTANT_CHECKS
 from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.shared_checks import INT16_POINT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import CheckTable, Row, checks, int16_until, rows, type_until
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, INT16, MOVED, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND
@@ -24,7 +25,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     where,
 )
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, single
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import ANY_RANK
 from onnxlint_cmsis.runtimes.tflm.rows import BELOW_ONE, RUNTIME_SHAPE, KernelLimit
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.runtimes.tflm.axis_conditions import axis_within, few_axes, image_mean, reduced_axes
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, CheckTable, Row, checks, rows
 from onnxlint_cmsis.runtimes.tflm.control_conditions import single_value
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT8, MOVED, NUMBERS
@@ -20,7 +21,6 @@ from onnxlint_cmsis.runtimes.tflm.operator_conditions import (
     typed,
     where,
 )
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.revision_days import SCRATCH_AXES
 from onnxlint_cmsis.runtimes.tflm.rows import BELOW_ONE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import below_one, shared_factor, summed_factors

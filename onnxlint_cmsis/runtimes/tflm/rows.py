@@ -8,8 +8,8 @@ from typing import Concatenate, ParamSpec
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.types import Level
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 
 K = "tensorflow/lite/micro/kernels/"
 Objection = str

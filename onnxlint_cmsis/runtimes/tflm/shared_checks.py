@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import Row, checks
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INDEX_TYPES, INT8, NUMBERS
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, LEFT, OUTPUT, SECOND, THIRD, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import typed, unless, where, with_steps
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_PREPARE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.rows import ABOVE_ONE, BELOW_ONE, KernelLimit, OfLayer
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import (
     ACTIVATION,

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from onnxlint_cmsis.formats.tflite.file_model import TfliteTensor
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Level, Pair
 from onnxlint_cmsis.lower.decision import Cause
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.check_rows import REFERENCE, Row, asked_since
 from onnxlint_cmsis.runtimes.tflm.element_types import FLOAT, INT16
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, equal, pointed, same_type, typed, unless, where
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.preparation import Unpredictable
 from onnxlint_cmsis.runtimes.tflm.revision_days import TYPE_CHECKS
 from onnxlint_cmsis.runtimes.tflm.rows import Condition, KernelLimit, Objection, OfLayer, condition

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from onnxlint_cmsis.formats.tflite.computed_sizes import computed_sizes
 from onnxlint_cmsis.formats.tflite.file_model import Subgraph, TfliteTensor
 from onnxlint_cmsis.formats.tflite.operand_sizes import MisfitError, NotComputedError, Shape
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import ABORTS_INVOKE, HALTS_INVOKE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.operator_view import OperatorView, tensor_bytes, zero_point
-from onnxlint_cmsis.runtimes.tflm.outcomes import ABORTS_INVOKE, HALTS_INVOKE, INVOKE, PREPARE, WRONG
 from onnxlint_cmsis.runtimes.tflm.result_types import PAST_END
 from onnxlint_cmsis.runtimes.tflm.rows import KernelLimit, Objection, condition
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from onnxlint_cmsis.runtimes.remark import NOT_REVIEWED
+from onnxlint_cmsis.runtimes.tflm.broken_conditions import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.element_types import INT16
 from onnxlint_cmsis.runtimes.tflm.operands import DATA, OUTPUT, KernelOperand
 from onnxlint_cmsis.runtimes.tflm.operator_conditions import always, plain_if_stretched, where, with_steps
 from onnxlint_cmsis.runtimes.tflm.operator_view import INTEGER, OperatorView
-from onnxlint_cmsis.runtimes.tflm.outcomes import KernelOutcome
 from onnxlint_cmsis.runtimes.tflm.rows import RUNTIME_SHAPE, Condition, KernelLimit, Objection
 from onnxlint_cmsis.runtimes.tflm.scale_conditions import gentle_scale
 from onnxlint_cmsis.runtimes.tflm.shared_rows import FILTER, IMAGE, PAIRS, in_pairs, offset_filter

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.report import Fixed
 
 
-def with_exact_ways(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixed) -> tuple[DeviceFit, ...]:
+def with_promised_fits(model: ModelAnalysis, fits: Sequence[DeviceFit], fixed: Fixed) -> tuple[DeviceFit, ...]:
     """Comparisons of a model with devices, each with what the fixed model takes where that is less.
 
     That is said of a model alone that is known to be equal for every input.

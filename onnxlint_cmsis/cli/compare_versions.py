@@ -65,7 +65,7 @@ def _outputs(before: ModelAnalysis, after: ModelAnalysis, *, run: bool) -> Outpu
     why = why_not_equal(before, after)
     if not why or not run:
         return OutputAnswer(not why, why or "")
-    from onnxlint_cmsis.cli.compared import BothVersions, outputs_of_both
+    from onnxlint_cmsis.cli.compare_run import BothVersions, outputs_of_both
 
     shapes = before.settings.input_shapes
     given = BothVersions(before.format, before.path, before.data, after.format, after.data, shapes)
