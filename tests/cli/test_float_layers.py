@@ -307,7 +307,7 @@ def test_whoever_follows_the_advice_gets_what_it_says(kind: str, cpu: str, given
     judged = {"assume": kind, "targets": [cpu], **given}
     before = {layer.node: layer for layer in layered(model(NET), **judged).layers}
     cases = [*faster(NET, **judged)]
-    assert cases
+    assert bool(cases) is not (cpu == "cortex-m55" and "float_weights" in given)  # nothing is faster there
     for finding in cases:
         words = str(finding.properties["options"]).replace("--config ", "").split()
         changed = {key.replace("-", "_"): value for key, value in (word.split("=") for word in words)}
