@@ -83,6 +83,7 @@ WIDE: Lying = ((1, 6, 4, 5), NHWC)
         ("aten::linear.out", [((1, 4), (0, 1))] * 2, ((1, 1), (0, 1)), [], NO_KERNEL),
         ("aten::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
         ("other::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
+        ("cortex_m_more::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
         ("quantized_decomposed::nonsense.out", [LAST, SIZES], SIZES, [], NO_KERNEL),
         ("quantized_decomposed::quantize_per_tensor.out", [SIZES], SIZES, [1.0, 0, -128, 127, 1], RUNS),
         ("dim_order_ops::_empty_dim_order.out", [SIZES], SIZES, [], RUNS),

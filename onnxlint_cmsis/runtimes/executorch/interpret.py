@@ -483,7 +483,7 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
     if call.step.kind == "DelegateCall":
         reason = f"the delegate {call.op} computes it, which is not looked at"
         return ProgramRow(*front, (), (), Outcome.UNDECIDED, reason, (), "", (), cause=NOT_REVIEWED, level=Level.NOTE)
-    if not call.op.startswith(BACKEND.rstrip(":")) and lacks_kernel(call.op, day):
+    if not call.op.startswith(BACKEND) and lacks_kernel(call.op, day):
         verdict = Outcome.NO_KERNEL
         reason = f"{call.op} has no kernel in its portable library; the application can register one"
     else:
@@ -495,7 +495,7 @@ def _beside(call: ProgramCall, front: tuple[int, int, str, str], day: str, value
         )
     if call.op in SIGNATURES and not call.arguments:
         reason = f"{call.op} has {call.given} arguments here, as in no revision that was reviewed"
-    elif call.op.startswith(BACKEND.rstrip(":")) and call.op not in SIGNATURES:
+    elif call.op.startswith(BACKEND) and call.op not in SIGNATURES:
         reason = f"{call.op} is no operator of a revision that was reviewed"
     else:
         known = OWN.get(call.op) or COPIES.get(call.op)
