@@ -1,8 +1,9 @@
 """CMSIS-NN was built without an extension that the core has.
 
 The attributes of an image say for which architecture and extensions it was built; the instructions of CMSIS-NN's
-functions say what they use. Functions without MVE in an image for MVE take some 3.5 times the instructions, functions
-without DSP 1.3 times. It is sure: attributes come from other files of the same image.
+functions say what they use. Without MVE in an image for MVE person_detect takes 3.5 times the instructions, and
+hello_world, whose small layers are mostly calls, 1.1 times; without DSP they take 1.3 and 1.1 times. It is sure:
+attributes come from other files of the same image.
 
 **What to do.** Compile CMSIS-NN with the -mcpu of the rest.
 """
@@ -40,10 +41,10 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         return
     if ORDER.index(library.isa) >= ORDER.index(build.extension):
         return
-    has, factor = ("MVE", "3.5") if build.extension is Isa.MVE else ("the DSP extension", "1.3")
+    has, factor = ("MVE", "1.1 to 3.5") if build.extension is Isa.MVE else ("the DSP extension", "1.1 to 1.3")
     core = build.attributes.cpu if build.attributes.cpu.startswith("cortex") else build.attributes.architecture
     text = (
         f"CMSIS-NN does not use {has}, which the image is built for ({core}): its functions have "
-        f"{library.counted_instructions}. A model takes some {factor} times the instructions."
+        f"{library.counted_instructions}. Models take {factor} times the instructions so."
     )
     yield subject.say(text, "Compile its C files with the -mcpu of the rest.")

@@ -1,8 +1,9 @@
 """Inner loops of CMSIS-NN call memcpy for every four bytes.
 
 CMSIS-NN reads four bytes with memcpy, which a compiler makes one instruction of. With -fno-builtin or -ffreestanding
-it has to call the function: a model takes some 3 times the instructions. It is sure, from two calls on in one function.
-A Cortex-M0, M0+ or M23 reads no unaligned words: there calls are meant, and predicted.
+it has to call the function: on a Cortex-M4 by gcc person_detect takes 3 times the instructions, and hello_world 1.7
+times. It is sure, from two calls on in one function. A Cortex-M0, M0+ or M23 reads no unaligned words: there calls are
+meant, and predicted.
 
 **What to do.** Compile CMSIS-NN without -fno-builtin and -ffreestanding.
 """
@@ -35,8 +36,6 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     if library is None or not library.copying or not subject.build.attributes.reads_unaligned:
         return
     told = and_more([f"{name} ({count})" for name, count in library.copying])
-    text = (
-        f"CMSIS-NN calls memcpy for every four bytes, in {told}: a model takes some 3 times the predicted instructions."
-    )
+    text = f"CMSIS-NN calls memcpy for every four bytes, in {told}. Models take 1.7 to 3 times the instructions so."
     facts = {"function": library.copying[0][0]}
     yield subject.say(text, "Compile its C files without -fno-builtin and -ffreestanding.", properties=facts)
