@@ -122,3 +122,16 @@ def test_what_no_other_node_computes_is_neither_promised_nor_done(
     given = model(inputs, outputs, body, constants, opset)
     assert not promised(given)
     assert fixed(given, targets=["cortex-m4"])[1] is None
+
+
+def test_a_mean_that_is_quantized_behind_other_layers_may_change_by_a_step() -> None:
+    """Its repair was taken for an exact one: a tie that another order of sums broke stopped the whole fix."""
+    body = (
+        "a = DequantizeLinear(x, s, z)\n b = MaxPool<kernel_shape = [1, 1]>(a)\n"
+        "c = ReduceMean<axes = [2, 3]>(b)\n y = QuantizeLinear(c, s, z)"
+    )
+    given = model("int8[1, 8, 6, 5] x", "int8[1, 8, 1, 1] y", body, "<float s = {0.1}, int8 z = {0}>")
+    assert not promised(given)
+    assert fixed(given, targets=["cortex-m4"])[1] is None
+    result, _ = fixed(given, targets=["cortex-m4"], unsafe_fixes=True)
+    assert [rewrite.repair for rewrite in result.rewrites] == ["integer-mean-pool"]

@@ -9,7 +9,7 @@ from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
 from onnxlint_cmsis.formats.names import canonical
 from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.means import LARGEST, window_of_largest, window_of_mean
-from onnxlint_cmsis.lower.stored_types import dequantizes
+from onnxlint_cmsis.lower.stored_types import dequantizes, quantizes
 from onnxlint_cmsis.model.graph import Graph, Node
 
 EIGHT_BITS = ("int8", "uint8")
@@ -19,12 +19,18 @@ POOLS_OF_INTEGERS = 12
 
 def float_means(graph: Graph) -> Iterator[Node]:
     """Means of real numbers that a pool computes."""
-    return (node for node in _means(graph) if not dequantizes(graph.producers.get(node.inputs[0])))
+    return (node for node in _means(graph) if not _is_of_integers(graph, node))
 
 
 def integer_means(graph: Graph) -> Iterator[Node]:
-    """Means of dequantized integers that a pool computes, but for ties, which another order of sums may break."""
-    return (node for node in _means(graph) if dequantizes(graph.producers.get(node.inputs[0])))
+    """Means next to integers that a pool computes, but for ties, which another order of sums may break."""
+    return (node for node in _means(graph) if _is_of_integers(graph, node))
+
+
+def _is_of_integers(graph: Graph, node: Node) -> bool:
+    """Tell whether a node reads dequantized integers, or its result is quantized."""
+    readers = graph.consumers.get(node.outputs[0], ())
+    return dequantizes(graph.producers.get(node.inputs[0])) or any(map(quantizes, readers))
 
 
 def _means(graph: Graph) -> Iterator[Node]:
