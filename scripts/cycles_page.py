@@ -37,7 +37,7 @@ there is no time, and the text says why.
 | you know | you get |
 |---|---|
 | clock | a range over the memories that the CPU is usually built with |
-| clock and both memories, or a board of [`--board`](config.md#boards) | a number with its error, or a narrower range |
+| clock and both memories or a [board](config.md#which-boards-are-known) | a number with its error or a narrower range |
 | [one measurement](#how-do-i-calibrate-it-with-my-own-board) | the same for every other model on your board |
 
 `--weights-in` and `--arena-in` take `tcm`, `sram`, `flash`, `mram`, `xip`, or the cycles of a line of 32 bytes.
@@ -60,8 +60,8 @@ of a model, of
 * lines of weights x cycles of a line where the weights lie,
 * on Cortex-M4 lines of code x cycles of a line of flash: a pixel of a convolution fetches {conv_code:.0f} and one of a
   depthwise layer {depthwise_code:.0f} ([lines of code](#which-code-does-a-small-cache-fetch-again)). A
-  [board](config.md#boards) says how large its cache for code is; elsewhere the range spans a cache that holds the code
-  and one of 1 KiB,
+  [board](config.md#which-boards-are-known) says how large its cache for code is; elsewhere the range spans a cache
+  that holds the code and one of 1 KiB,
 * lines of activations x cycles of a line where the arena lies,
 * what the runtime does for each operator and each run: TensorFlow Lite Micro {operator} and {run} cycles.
 

@@ -57,7 +57,7 @@ mypy >.cache/mypy.txt 2>&1 &
 types=$!
 pages() {
     python scripts/make_docs.py --check
-    NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --site-dir .cache/site
+    NO_MKDOCS_2_WARNING=1 mkdocs build --strict --site-dir .cache/site # with --quiet it counts no warnings
     if grep --recursive --files-with-matches --include='*.html' '```' .cache/site; then
         echo "these pages show a fence of a block as text" >&2
         return 1

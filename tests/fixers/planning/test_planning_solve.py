@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onnxlint_cmsis.fixers.planning import elimination
 from onnxlint_cmsis.fixers.planning.descent import descend
-from onnxlint_cmsis.fixers.planning.measures import scores
+from onnxlint_cmsis.fixers.planning.measures import MeasureIndex, scores
 from onnxlint_cmsis.fixers.planning.problem import Factor, SearchWork, SizeProblem, components
 from onnxlint_cmsis.fixers.planning.solve import solve
 from support.draws import draws
@@ -168,3 +168,28 @@ def test_a_search_without_work_says_so():
     assert solve(problem, LEVELS, {}, work=work) == {0: 1, 1: 1}
     assert work.ended
     assert solve(problem, LEVELS, {}) == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize("targets", [1, 2, 3])
+def test_a_measure_lies_in_the_place_of_its_name(targets: int) -> None:
+    index = MeasureIndex(targets)
+    places = tuple(range(len(index.zeros())))
+    count = index.read(places)
+    assert index.row(count) == places
+    assert (*index.hazards, *index.risks, *index.instructions) == count.hazards + count.risks + count.instructions
+    rest = (index.unpriced, index.misses, index.unaligned, index.bytes)
+    assert rest == (count.unpriced, count.misses, count.unaligned, count.bytes) == places[-4:]
+
+
+@pytest.mark.parametrize(("most", "solvable"), [(3, False), (7, False), (8, True)])
+def test_tables_of_a_ring_grow_when_a_variable_is_taken_out(
+    most: int, solvable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each factor has 4 cells; taking out a variable joins its two neighbours, for each of its two candidates."""
+    monkeypatch.setattr(elimination, "MAX_CELLS", most)
+    domains = dict.fromkeys(range(4), (1, 2))
+    zeros = dict.fromkeys(product((1, 2), (1, 2)), (0, 0, 0))
+    ring = tuple(factor(domains, (here, (here + 1) % 4), zeros) for here in range(4))
+    taken = elimination.order(SizeProblem(domains, ring))
+    assert (taken is not None) == solvable
+    assert taken is None or (sorted(taken.order), taken.cells) == ([0, 1, 2, 3], 8 + 8 + 4 + 2)
