@@ -173,10 +173,7 @@ def _file_named(path: str | os.PathLike[str]) -> str:
 
 def refuse_unread(settings: Settings) -> None:
     """Read the file that the setting `timing` names, before models are. Raises UsageError."""
-    if settings.timing:
-        from onnxlint_cmsis.config.calibrations import read_calibration
-
-        read_calibration(settings.timing)
+    _ = settings.calibration
 
 
 def _settings(path: str, given: SettingValues) -> Settings:

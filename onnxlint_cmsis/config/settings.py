@@ -28,6 +28,7 @@ from onnxlint_cmsis.config.keys import (
     setting,
 )
 from onnxlint_cmsis.config.path_patterns import Glob
+from onnxlint_cmsis.ground.errors import UsageError
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 from onnxlint_cmsis.ground.records import dataclass
 from onnxlint_cmsis.ground.types import AS_ASKED, FloatCall, Level, MemoryRoom, Target
@@ -37,6 +38,7 @@ from onnxlint_cmsis.timing.memories import UNKNOWN
 if TYPE_CHECKING:
     from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
     from onnxlint_cmsis.ground.findings import Finding
+    from onnxlint_cmsis.timing.calibration import Calibration
 
 
 class Suppression(NamedTuple):
@@ -429,7 +431,6 @@ class Settings:
     def analysis(self) -> AnalysisSettings:
         """Targets and assumptions of an analysis."""
         from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
-        from onnxlint_cmsis.config.calibrations import read_calibration
 
         limit = self.size_checks_limit if self.weights else 0
         return AnalysisSettings(
@@ -444,9 +445,27 @@ class Settings:
             tuple(map(self._clock_of, self.targets)),
             tuple(map(self._memories_of, self.targets)),
             tuple(map(self._code_cache_of, self.targets)),
-            read_calibration(self.timing) if self.timing else None,
+            self.calibration,
             FloatCall(packed=self.float_weights == "packed", scratch=0 if self.float_scratch == "none" else AS_ASKED),
         )
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """That in the file `timing`. Raises UsageError where it is none, or of no target that is named beside it.
+
+        A file may name a calibration of another CPU than the command line asks about.
+        """
+        from onnxlint_cmsis.config.calibrations import read_calibration
+
+        if not self.timing:
+            return None
+        calibration, cpus = read_calibration(self.timing), [target.cpu for target in self.targets]
+        beside = self.origins.get("timing") in (self.origins.get("targets"), "command line")
+        if beside and calibration.cpu not in cpus:
+            raise UsageError(
+                f"timing: {self.timing}: it is of {calibration.cpu}, which is not among the targets, {', '.join(cpus)}"
+            )
+        return calibration
 
     def _board_of(self, target: Target) -> KnownBoard | None:
         board = self.board.get(target.cpu, self.board.get(EVERY_TARGET))

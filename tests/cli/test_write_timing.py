@@ -85,12 +85,31 @@ def test_json_has_what_the_text_says_of_the_timing(layers, tmp_path):
     assert "timing" not in json.loads(layers("net.onnx", "--output-format", "json")[1])
 
 
-def test_a_timing_of_another_cpu_says_nothing_of_the_log(layers, tmp_path):
+def test_a_timing_of_another_cpu_says_nothing_of_the_log(layers, tmp_path, capsys):
     log(tmp_path, [2 * number for number in instructions(layers)])
     board = Calibration("cortex-m55", 1, 0, 0, 0, 0.1, "x")
     (tmp_path / "board.json").write_text(board.text())
-    code, _, err = layers("net.onnx", "--measured", "log.csv", "--timing", "board.json")
-    assert (code, "timing: it is of cortex-m55, and the log of cortex-m4" in err) == (2, True)
+    (tmp_path / "onnxlint-cmsis.toml").write_text("targets = ['cortex-m55']\ntiming = 'board.json'\n")
+    assert main(["layers", "net.onnx", "--measured", "log.csv", "--target", "cortex-m4", "--clock", "100MHz"]) == 2
+    assert "timing: it is of cortex-m55, and the log of cortex-m4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["layers"], ["widths"], ["report", "-o", "r.html"]])
+@pytest.mark.usefixtures("layers")
+def test_a_timing_of_a_cpu_that_is_no_target_is_refused(tmp_path, capsys, command):
+    """It would say nothing of the time, and the public figures would look like those of the board."""
+    (tmp_path / "board.json").write_text(Calibration("cortex-m55", 1.0, 0.0, 0.0, 0.0, 0.15, "net.onnx").text())
+    assert main([*command, "net.onnx", *OPTIONS, "--timing", "board.json"]) == 2
+    said = "it is of cortex-m55, which is not among the targets, cortex-m4"
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("layers")
+def test_a_timing_in_a_file_may_be_of_a_cpu_that_the_command_line_does_not_ask_about(tmp_path, capsys):
+    (tmp_path / "board.json").write_text(Calibration("cortex-m55", 1.0, 0.0, 0.0, 0.0, 0.15, "net.onnx").text())
+    (tmp_path / "onnxlint-cmsis.toml").write_text("targets = ['cortex-m55']\ntiming = 'board.json'\n")
+    assert main(["net.onnx", "--target", "cortex-m4", "--clock", "100MHz"]) != 2
+    assert "calibrated" not in capsys.readouterr().out
 
 
 def test_a_log_in_another_unit_is_refused_and_writes_nothing(layers, tmp_path):
