@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from onnxlint_cmsis.cli.terminal import PROGRAM, columns
 from onnxlint_cmsis.config.file_reading import SettingsLayer, configured_by
-from onnxlint_cmsis.config.files import COMMAND_LINE, Configuration
-from onnxlint_cmsis.config.keys import EVERY_TARGET, GROUPS, Key
+from onnxlint_cmsis.config.files import Configuration
+from onnxlint_cmsis.config.keys import COMMAND_LINE, EVERY_TARGET, GROUPS, Key
 from onnxlint_cmsis.config.kinds import SETTING_KINDS, SEVERAL, Written
 from onnxlint_cmsis.config.settings import KEYS
 from onnxlint_cmsis.ground.errors import UsageError

@@ -19,7 +19,7 @@ from onnxlint_cmsis.config.file_reading import (
     read,
     refuse_unknown,
 )
-from onnxlint_cmsis.config.keys import EVERY_TARGET, Key
+from onnxlint_cmsis.config.keys import COMMAND_LINE, EVERY_TARGET, Key
 from onnxlint_cmsis.config.kinds import setting_of
 from onnxlint_cmsis.config.settings import KEYS, Settings
 from onnxlint_cmsis.formats.format import ONNX, Format, file_of, format_of, is_image
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from onnxlint_cmsis.config.given import SettingValues
 
 
-COMMAND_LINE = "command line"
 ARGUMENTS = "arguments"
 
 

@@ -17,6 +17,8 @@ BY_FORMAT = "by-format"
 FORMATS = ("full", "concise", "json", "sarif", "github", "junit", "gitlab", "rdjson")
 READ_BY_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless the user asks for them; the others hold every finding."""
+COMMAND_LINE = "command line"
+"""Origin of a value that the command line gives."""
 EVERY_TARGET = "*"
 """Stands for every target in a table of CPUs."""
 UNLIMITED = "unlimited"

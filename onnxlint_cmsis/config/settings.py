@@ -11,6 +11,7 @@ from onnxlint_cmsis.cmsis_nn.targets import COMPILERS
 from onnxlint_cmsis.config.boards import KnownBoard
 from onnxlint_cmsis.config.keys import (
     BY_FORMAT,
+    COMMAND_LINE,
     DEFAULT_TARGETS,
     EVERY_TARGET,
     FINDINGS,
@@ -460,7 +461,7 @@ class Settings:
         if not self.timing:
             return None
         calibration, cpus = read_calibration(self.timing), [target.cpu for target in self.targets]
-        beside = self.origins.get("timing") in (self.origins.get("targets"), "command line")
+        beside = self.origins.get("timing") in (self.origins.get("targets"), COMMAND_LINE)
         if beside and calibration.cpu not in cpus:
             raise UsageError(
                 f"timing: {self.timing}: it is of {calibration.cpu}, which is not among the targets, {', '.join(cpus)}"
