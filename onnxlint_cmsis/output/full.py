@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from onnxlint_cmsis.analysis.results import FileResult
 from onnxlint_cmsis.analysis.verdict_text import lines_of, rank
-from onnxlint_cmsis.formats.format import is_image
+from onnxlint_cmsis.formats.format import file_of, is_image
 from onnxlint_cmsis.ground.findings import MEASURED, Effect, Finding, Resize, targets_text
 from onnxlint_cmsis.output.concise import finding_line, verdict_lines
 from onnxlint_cmsis.output.fixes import fix_lines, fix_summary
@@ -26,10 +27,17 @@ _ONCE = ("why", "known")
 def render(run: Run) -> str:
     """The report as text: verdicts of several files as a table, that of one file at the head of its findings.
 
-    The worst model comes first, and files that are no models last. Blank lines stand between files alone.
+    The worst model comes first, with the image that it is in behind it, and other files that are no models last. Blank
+    lines stand between files alone.
     """
     several = len(run.files) > 1
-    run = run._replace(files=tuple(sorted(run.files, key=lambda file: (not file.model, rank(file.verdicts)))))
+    ranks: dict[str, int] = {}
+    for file in run.files:
+        if file.model:
+            worst = rank(file.verdicts)
+            ranks[_image_of(file)] = min(ranks.get(_image_of(file), worst), worst)
+    order = {name: number for number, name in enumerate(dict.fromkeys(map(_image_of, run.files)))}
+    run = run._replace(files=tuple(sorted(run.files, key=partial(_rank_in_report, ranks, order))))
     table = "" if run.quiet or not several else _verdicts(run)
     clean = not several and not run.findings and all(file.verdicts and not file.fix for file in run.files)
     end = f" ({_libraries(run)})" if clean else ""  # where no last line says it
@@ -45,6 +53,17 @@ def render(run: Run) -> str:
         hints = run.findings and not run.explain and hinted.count("\n") == short.count("\n")  # no line for it alone
         blocks.append(hinted if hints else short)
     return ("\n\n" if several else "\n").join(blocks) + "\n" * bool(blocks)
+
+
+def _image_of(file: FileResult) -> str:
+    """The image that a model is in, else the path of the file."""
+    image = file_of(file.path)
+    return image if is_image(image) else file.path
+
+
+def _rank_in_report(ranks: Mapping[str, int], order: Mapping[str, int], file: FileResult) -> tuple[int, ...]:
+    image = _image_of(file)
+    return image not in ranks, ranks.get(image, 0), order[image], not file.model, rank(file.verdicts)
 
 
 def summary(run: Run) -> str:
@@ -66,13 +85,15 @@ def summary(run: Run) -> str:
         judged = f" for {targets}" if models else ""
         return f"{head}{verdict} in {counted(len(models or images), 'file')}{judged}{tail}"
     levels = ", ".join(counted(number, level) for level, number in by_level(run.findings) if number)
-    touched = sum(bool(file.findings) for file in models)
+    touched, looked_at = (
+        {_image_of(file) for file in files} for files in ([file for file in run.files if file.findings], models)
+    )
     fixable = ""
     if any(file.fixable or file.fixable_unsafely for file in models):
         from onnxlint_cmsis.output.summaries import fixable_text
 
         fixable = f"; {fixable_text(models)}"
-    where = f" in {touched} of {counted(len(models), 'file')}" if len(models) > 1 else ""
+    where = f" in {len(touched & looked_at)} of {counted(len(looked_at), 'file')}" if len(models) > 1 else ""
     if not models:
         return f"{head}{levels}{tail}"
     libraries = _libraries(run)

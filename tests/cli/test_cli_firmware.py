@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 from collections.abc import Callable, Mapping
@@ -73,6 +74,18 @@ def test_an_image_without_cmsis_nn_is_judged_for_reference_code(capsys: pytest.C
     _, report = run(capsys, "app.elf")
     assert "CNN702" in codes(report)
     assert {verdict["word"] for verdict in report["files"][0]["verdicts"]} == {"RUNS, without CMSIS-NN"}
+
+
+def test_each_image_stands_behind_its_models_and_counts_as_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("slow.elf").write_bytes(firmware(APPLICATION))
+    Path("stops.elf").write_bytes(firmware(registering()))
+    assert main(["--isolated", "app.elf", "slow.elf", "stops.elf"]) == 1
+    text = capsys.readouterr().out
+    heads = [line for line in text.splitlines() if re.fullmatch(r"\w+\.elf(::\w+\.tflite)?", line)]
+    behind = [(line, heads[number + 1]) for number, line in enumerate(heads) if "::" in line]
+    assert behind[0] == ("stops.elf::g_model.tflite", "stops.elf")
+    assert all(image == model.partition("::")[0] for model, image in behind)
+    assert " in 3 of 3 files" in text
 
 
 def test_firmware_beside_a_model_decides_what_is_not_set(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,4 +47,4 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         f"CMSIS-NN does not use {has}, which the image is built for ({core}): its functions have "
         f"{library.counted_instructions}. Models take {factor} times the instructions so."
     )
-    yield subject.say(text, "Compile its C files with the -mcpu of the rest.")
+    yield subject.say(text, f"Compile the C files of CMSIS-NN with the -mcpu of the rest, which has {has}.")

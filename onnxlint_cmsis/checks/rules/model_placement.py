@@ -42,5 +42,8 @@ def run(deployment: Deployment) -> Iterator[Statement]:
         text = f"The model lies at {address}: reading it ends in a HardFault."
         yield deployment.say(text, DECLARE)
     if inside.writable:
-        text = f"The model is not const: its {len(inside.data):,} bytes lie in RAM ({inside.section}) and in flash."
+        text = (
+            f"The model is not const: its {len(inside.data):,} bytes are copied to RAM ({inside.section}) before main, "
+            "and lie in flash too."
+        )
         yield deployment.say(text, DECLARE, level=Level.WARNING, effect=Effect.COSTS)

@@ -56,9 +56,9 @@ def run(deployment: Deployment) -> Iterator[Statement]:
         several = "operators" if len(missing) > 1 else "an operator"
         text = (
             f"The application does not register {several} of the model: no code of {deployment.build.path} calls "
-            f"{calls}. AllocateTensors returns an error."
+            f'{calls}. AllocateTensors returns an error: "Didn\'t find op for builtin opcode".'
         )
-        more = f" and give it room for {len(runtime.registered) + len(missing)} operators"
+        more = f" and declare MicroMutableOpResolver<{len(runtime.registered) + len(missing)}> for <{room}>"
         full = room is not None and room < len(runtime.registered) + len(missing)
         yield deployment.say(text, f"Call {calls} of the resolver{more if full else ''}.")
     elif room is not None:

@@ -17,9 +17,12 @@ from collections.abc import Iterator
 from onnxlint_cmsis.checks.deployment import ImageSubject
 from onnxlint_cmsis.checks.rule import Example, Rule
 from onnxlint_cmsis.ground.findings import Effect, Statement
-from onnxlint_cmsis.ground.types import Level
+from onnxlint_cmsis.ground.types import Isa, Level
 from onnxlint_cmsis.ground.words import and_more
 from onnxlint_cmsis.images.build import Build, LibraryBuild
+
+MOST, MOST_WITH_MVE = 23, 85
+"""Times the instructions that reference code takes at most, on a Cortex-M4 and on a Cortex-M55."""
 
 RULE = Rule(
     code="CNN702",
@@ -38,23 +41,24 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     build, remedy = subject.build, f"Link CMSIS-NN: {subject.system.kernels}."
     slow = and_more(build.reference_operators, 4)
     what = "library" if isinstance(build, LibraryBuild) else "image"
+    times = f"2 to {MOST_WITH_MVE if build.extension in (Isa.MVE, None) else MOST} times the instructions"
     runtime = build.runtime if isinstance(build, Build) else None
     if slow and build.library:
         text = (
             f"The image has CMSIS-NN, and no function of it for {slow}: reference code or kernels of another library "
-            "compute them. Reference code takes 2 to 85 times the instructions."
+            f"compute them. Reference code takes {times}."
         )
         yield subject.say(text, remedy)
     elif slow:
         text = (
             f"The {what} has kernels of TensorFlow Lite Micro for {slow} and no function of CMSIS-NN: "
-            "reference code computes them, in 2 to 85 times the instructions."
+            f"reference code computes them, in {times}."
         )
         # the functions of a library may be in another one
         yield subject.say(text, remedy, level=Level.NOTE if what == "library" else None)
     elif runtime and not build.library and runtime.kernels == "reference":
         text = (
-            f"The image may have reference code in place of CMSIS-NN, in 2 to 85 times the instructions: texts in it "
+            f"The image may have reference code in place of CMSIS-NN, in {times}: texts in it "
             f"name {runtime.kernel_file}, and no file of kernels/cmsis_nn."
         )
         yield subject.say(text, f"{remedy} An ELF with symbols tells it for sure.")
