@@ -18,7 +18,9 @@ EMPTY_BESIDE = {"cmsis_nn_memcpy": "cmsis_nn", "operators_linked": "operators"}
 SIZES = ("ram", "flash")
 """Keys whose values are bytes."""
 REGION = "region"
-"""Key of regions of memory, of which a map file beside the image tells."""
+"""Key of regions of memory."""
+BY_MAP = (REGION, "map")
+"""Keys of what a map file beside the image tells."""
 SEVERAL = {"model": ("sha256", "name"), "arena": ("symbol",), REGION: ("name",)}
 """Facts that a build has several of, and by what two of them are the same, the surest first."""
 UNTOLD = "not told"
@@ -61,7 +63,7 @@ def _by_key(facts: tuple[Fact, ...]) -> dict[str, list[Fact]]:
 def _changes(
     key: str, old: dict[str, list[Fact]], new: dict[str, list[Fact]], *, inlined: bool
 ) -> Iterator[BuildChange]:
-    if key == REGION and not (key in old and key in new):
+    if key in BY_MAP and not (key in old and key in new):
         return  # the map file beside one of them is not there
     if key in SEVERAL:
         for before, after in _paired(old.get(key, []), new.get(key, []), SEVERAL[key]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.formats.tflite.memory_plan import FURTHEST, ONLINE, stated_plan
@@ -47,11 +48,13 @@ def alive_in_steps(model: TfliteModel, buffers: Sequence[PlannedBuffer]) -> dict
 
 
 def _sums(buffers: Sequence[PlannedBuffer]) -> dict[int, int]:
-    sums: dict[int, int] = {}
+    changes: dict[int, int] = {}
     for buffer in buffers:
-        for step in range(buffer.first, buffer.last + 1):
-            sums[step] = sums.get(step, 0) + buffer.room
-    return sums
+        room = buffer.room
+        changes[buffer.first] = changes.get(buffer.first, 0) + room
+        changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - room
+    steps = range(min(changes, default=0), max(changes, default=0))
+    return dict(zip(steps, accumulate(changes.get(step, 0) for step in steps), strict=True))
 
 
 def free_plan(model: TfliteModel, layouts: Sequence[ArenaLayout]) -> FreePlan | None:
