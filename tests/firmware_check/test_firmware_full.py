@@ -17,6 +17,7 @@ from firmware_check.compilers import CLANG, COMPILERS, GCC, CompilerRow, label_o
 from firmware_check.evidence.call_runs import run_calls
 from firmware_check.library import Library, open_library
 from firmware_check.options import board_named
+from firmware_check.predicted_hazards import Trouble
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support import firmware_models as more
 from support.firmware_models import every_form
@@ -313,7 +314,7 @@ def test_4_bit_depthwise_layers_are_wrong_on_mve_with_gcc_12_alone(library: Libr
         for row in COMPILERS
     }
     assert runs["gcc"].trouble.wrong
-    assert runs["clang"].trouble == (0, (), ())
+    assert runs["clang"].trouble == Trouble(0, (), ())
 
 
 def narrow(folder: Path) -> str:
@@ -349,7 +350,7 @@ def test_layers_of_4_bits_run_in_the_library(kind: str, library: Library, tmp_pa
         ch_mult=0 if wide else 1,
     )  # fmt: skip
     run = run_calls({"x": call}, Bench(board_named("cortex-m4"), library), tmp_path)["x"]
-    assert (run.trouble, run.unlike, run.ended) == ((0, (), ()), (), "")
+    assert (run.trouble, run.unlike, run.ended) == (Trouble(0, (), ()), (), "")
 
 
 def test_a_grouped_layer_runs_in_the_library_and_is_seen_to_be_wrong_before_6(library: Library, tmp_path: Path) -> None:

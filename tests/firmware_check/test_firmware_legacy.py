@@ -21,6 +21,7 @@ from firmware_check.legacy.arithmetic import QNumbers
 from firmware_check.legacy.cmsis_5 import interleaved, open_any, open_cmsis_5
 from firmware_check.legacy.legacy_call import legacy_step, step_with
 from firmware_check.options import board_named
+from firmware_check.predicted_hazards import Trouble
 from onnxlint_cmsis.ground.types import Dims, KernelCall, Pair
 from support.firmware_runs import MISSING
 from support.goldens import Told
@@ -142,7 +143,7 @@ def test_a_pad_that_reaches_fast_changes_no_bit(cpu: str, tmp_path: Path) -> Non
     runs = run_steps(list(steps.values()), bench, tmp_path)
     for name, step in steps.items():
         assert step.step.function == f"arm_convolve_HWC_q7_{name}"
-        assert (runs[name].trouble, runs[name].unlike) == ((0, (), ()), ())
+        assert (runs[name].trouble, runs[name].unlike) == (Trouble(0, (), ()), ())
 
 
 def test_a_step_carries_what_the_call_needs() -> None:

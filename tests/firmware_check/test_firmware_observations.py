@@ -18,6 +18,7 @@ from firmware_check.evidence.call_runs import CallRun, run_steps
 from firmware_check.library import Library, open_library
 from firmware_check.opening import Options, open_model
 from firmware_check.options import board_named
+from firmware_check.predicted_hazards import Trouble
 from onnxlint_cmsis.cmsis_nn.library import route
 from support import paths
 from support.firmware_runs import MISSING
@@ -87,4 +88,4 @@ def _like(run: CallRun, row: dict[str, Any]) -> bool:
 
 
 def _troubled(run: CallRun) -> bool:
-    return run.trouble != (0, (), ())
+    return run.trouble != Trouble(0, (), ())
