@@ -64,7 +64,7 @@ def repairs_for(form: Format) -> tuple[RepairRow, ...]:
         return REPAIRS
     reason = f"in a {form.suffix} file it would need operators that the application may not have registered"
     return tuple(
-        row if row.name in form.repairs else row._replace(refusal=lambda _graph, _record: reason)
+        row if row.name in form.repairs else row._replace(unfit=lambda _graph, _record: reason)
         for row in REPAIRS
         if row.hazards and row.exact and not (row.rule or row.as_written)
     )

@@ -29,8 +29,6 @@ def _nodes(graph: Graph) -> Iterator[Node]:
 def refusal_of_counted_padding(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the average has to stay."""
     node = record.node
-    if node.graph:
-        return f"{node.label} is in a subgraph"
     shape = graph.shape(node.inputs[0]) or ()
     return None if len(shape) in (3, 4) and shape[1] else "its number of channels is not known"
 
@@ -38,10 +36,9 @@ def refusal_of_counted_padding(graph: Graph, record: LoweredLayer) -> str | None
 COUNTED_PADDING = RepairRow(
     name="counted-padding",
     what="makes a depthwise convolution of an average that counts its padding",
-    hazards=frozenset(),
     price="a weight for each element of the window and channel",
     free=True,
-    refusal=refusal_of_counted_padding,
+    unfit=refusal_of_counted_padding,
     rule="no-entry-point",
     nodes=_nodes,
 )

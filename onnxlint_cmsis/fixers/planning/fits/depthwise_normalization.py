@@ -22,18 +22,15 @@ def _nodes(graph: Graph) -> Iterator[Node]:
 def refusal_of_depthwise_normalization(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the normalization has to stay."""
     node = record.node
-    if node.graph:
-        return f"{node.label} is in a subgraph"
     return None if (graph.shape(node.inputs[0]) or (None, None))[1] else "its number of channels is not known"
 
 
 DEPTHWISE_NORMALIZATION = RepairRow(
     name="depthwise-normalization",
     what="makes a depthwise convolution of a normalization that no layer in front can take into its weights",
-    hazards=frozenset(),
     price="a layer of one multiplication for each value",
     free=True,
-    refusal=refusal_of_depthwise_normalization,
+    unfit=refusal_of_depthwise_normalization,
     rule="no-entry-point",
     nodes=_nodes,
 )

@@ -80,6 +80,6 @@ EXPLICIT_PAD = RepairRow(
     what="pads in a Pad node in front of the layer",
     hazards=frozenset(REPAIRED_BY_PAD),
     price="a padded copy of the input",
-    refusal=refusal_of_explicit_pad,
+    unfit=refusal_of_explicit_pad,
     calls=_padded,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onnxlint_cmsis.fixers.planning.fits.row import RepairRow
-from onnxlint_cmsis.lower.lowered import LoweredLayer
 from onnxlint_cmsis.lower.unfolded import unfolded
 from onnxlint_cmsis.model.graph import Graph, Node
 
@@ -14,18 +13,11 @@ def _nodes(graph: Graph) -> Iterator[Node]:
     return (pair.node for pair in unfolded(graph))
 
 
-def refusal_of_fold_constants(_graph: Graph, record: LoweredLayer) -> str | None:
-    """Why the node has to stay."""
-    return f"{record.node.label} is in a subgraph" if record.node.graph else None
-
-
 FOLD_CONSTANTS = RepairRow(
     name="fold-constants",
     what="puts a normalization or a constant behind a float layer into its weights and bias",
-    hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=refusal_of_fold_constants,
     rule="unfolded-constant",
     nodes=_nodes,
 )

@@ -45,8 +45,6 @@ def maxima(graph: Graph) -> Iterator[Node]:
 def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the mean or maximum has to stay."""
     node = record.node
-    if node.graph:
-        return f"{node.label} is in a subgraph"
     elem_type = graph.elem_type(node.inputs[0])
     if elem_type not in (("float32", *EIGHT_BITS) if canonical(node) == LARGEST else ("float32",)):
         return f"a pool of {elem_type} is not in all runtimes"
@@ -58,10 +56,9 @@ def refusal_of_mean_pool(graph: Graph, record: LoweredLayer) -> str | None:
 MEAN_POOL = RepairRow(
     name="mean-pool",
     what="makes an average pool of a mean over the plane or the time of an image",
-    hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=refusal_of_mean_pool,
+    unfit=refusal_of_mean_pool,
     rule="no-entry-point",
     nodes=float_means,
 )

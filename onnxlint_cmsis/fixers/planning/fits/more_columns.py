@@ -34,7 +34,7 @@ MORE_COLUMNS = RepairRow(
     what="puts columns of zeros behind the weights of an int16 convolution, with padding to match",
     hazards=frozenset({"conv-s16-odd-channel-columns"}),
     price="their products",
-    refusal=refusal_of_more_columns,
+    unfit=refusal_of_more_columns,
     calls=more_columns,
     clean=True,
 )

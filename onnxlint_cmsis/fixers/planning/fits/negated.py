@@ -27,18 +27,15 @@ def _nodes(graph: Graph) -> Iterator[Node]:
 def refusal_of_negated(_graph: Graph, record: LoweredLayer) -> str | None:
     """Why the difference has to stay."""
     node = record.node
-    if node.graph:
-        return f"{node.label} is in a subgraph"
     return None if node.opset >= BROADCASTING else f"the Sub of operator set {node.opset} broadcasts by attributes"
 
 
 NEGATED = RepairRow(
     name="negated",
     what="writes a difference a - b as the sum a + b * -1",
-    hazards=frozenset(),
     price="a product with -1, where no layer in front takes it into its weights",
     free=True,
-    refusal=refusal_of_negated,
+    unfit=refusal_of_negated,
     rule="no-entry-point",
     nodes=_nodes,
 )

@@ -20,12 +20,12 @@ class RepairRow(NamedTuple):
     """Kebab name."""
     what: str
     """What it does to the layer, as a clause without subject."""
-    hazards: frozenset[str]
-    """Names of the hazards that it answers."""
     price: str
     """What it costs, as a clause; the fix report has the predicted instructions."""
-    refusal: Callable[[Graph, LoweredLayer], str | None]
-    """Why it does not fit a layer, as a clause; None where it fits."""
+    unfit: Callable[[Graph, LoweredLayer], str | None] | None = None
+    """Why it does not fit a layer, as a clause; None where it fits each that `refusal` takes."""
+    hazards: frozenset[str] = frozenset()
+    """Names of the hazards that it answers."""
     free: bool = False
     """Whether it costs next to nothing, so that it is done before any channel count is changed."""
     rule: str = ""
@@ -44,6 +44,12 @@ class RepairRow(NamedTuple):
     """Calls that do the layer's work, or equal parts of it, after the repair, the best first; with `hazards`."""
     clean: bool = False
     """Whether it takes the first of the calls that meets no known hazard, and none that meets some."""
+
+    def refusal(self, graph: Graph, record: LoweredLayer) -> str | None:
+        """Why it leaves a layer as it is, as a clause; None where it fits."""
+        if self.nodes is not None and record.node.graph:
+            return f"{record.node.label} is in a subgraph"
+        return self.unfit(graph, record) if self.unfit is not None else None
 
 
 class RepairMade(NamedTuple):

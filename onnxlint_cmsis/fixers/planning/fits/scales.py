@@ -20,10 +20,9 @@ SOFTMAX_OUTPUT = RepairRow(
     name="softmax-output",
     what="gives the result of Softmax scale 1/256 and the lowest integer as zero-point, in int16 1/32768 and 0, behind"
     " int8 1/65536 and -32768",
-    hazards=frozenset(),
     price="a change of the outputs, of at most one step",
     free=True,
-    refusal=refusal_of_softmax_output,
+    unfit=refusal_of_softmax_output,
     rule="softmax-scale",
     causes=frozenset({Cause.SOFTMAX_SCALE.value}),
     exact=False,
@@ -39,10 +38,9 @@ def refusal_of_equal_scales(_graph: Graph, record: LoweredLayer) -> str | None:
 EQUAL_SCALES = RepairRow(
     name="equal-scales",
     what="gives what pools, Concat, Pad, Transpose, Max and Min read and write one scale and zero-point",
-    hazards=frozenset(),
     price="a change of the outputs, of at most one step",
     free=True,
-    refusal=refusal_of_equal_scales,
+    unfit=refusal_of_equal_scales,
     rule="unequal-scales",
     causes=frozenset({Cause.UNEQUAL_SCALES.value}),
     exact=False,

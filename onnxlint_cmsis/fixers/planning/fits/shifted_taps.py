@@ -90,7 +90,7 @@ SHIFTED_TAPS = RepairRow(
     what="puts rows or columns of zeros around the weights of a transposed convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_SHIFT),
     price="their products",
-    refusal=refusal_of_shifted_taps,
+    unfit=refusal_of_shifted_taps,
     calls=lambda record: (taps.call for taps in shifted(record)),
     clean=True,
 )

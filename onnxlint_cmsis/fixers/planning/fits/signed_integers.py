@@ -123,10 +123,8 @@ def _stored(graph: Graph, name: str) -> bool:
 SIGNED_INTEGERS = RepairRow(
     name="signed-integers",
     what="makes int8 of uint8 tensors: 128 off integers and zero-points",
-    hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=lambda _graph, _record: None,
     rule="unsigned-integers",
     nodes=unsigned_nodes,
     whole=True,

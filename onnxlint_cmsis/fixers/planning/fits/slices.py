@@ -25,8 +25,6 @@ def _nodes(graph: Graph) -> Iterator[Node]:
 def refusal_of_slices(graph: Graph, record: LoweredLayer) -> str | None:
     """Why the node has to stay."""
     node = record.node
-    if node.graph:
-        return f"{node.label} is in a subgraph"
     if node.opset < BOUNDS_AS_INPUTS:
         return f"the Slice of operator set {node.opset} takes its bounds otherwise"
     taken, shape = pieces(graph, node), graph.shape(node.inputs[0]) or ()
@@ -42,10 +40,9 @@ def _is_from_the_end(graph: Graph, node: Node) -> bool:
 SLICES = RepairRow(
     name="slices",
     what="makes Slices of a Split, or of a Gather of one element",
-    hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=refusal_of_slices,
+    unfit=refusal_of_slices,
     rule="no-entry-point",
     nodes=_nodes,
 )

@@ -38,6 +38,6 @@ SPLIT_BATCH = RepairRow(
     what="makes one pool per image of one over a batch, between Slices and a Concat",
     hazards=frozenset({"avgpool-one-image", "avgpool-s16-one-image", "max-pool-one-image", "max-pool-s16-one-image"}),
     price="a call and copies for each image",
-    refusal=refusal_of_split_batch,
+    unfit=refusal_of_split_batch,
     calls=_one_image,
 )

@@ -146,6 +146,6 @@ SPLIT_GROUPS = RepairRow(
     what="makes one convolution per group of a grouped one, between Slices and a Concat",
     hazards=frozenset(REPAIRED_BY_SPLIT),
     price="a call and copies for each group",
-    refusal=refusal_of_split_groups,
+    unfit=refusal_of_split_groups,
     calls=_one_group,
 )

@@ -29,10 +29,9 @@ def refusal_of_useless_pairs(graph: Graph, record: LoweredLayer) -> str | None:
 USELESS_PAIRS = RepairRow(
     name="useless-pairs",
     what="takes out a DequantizeLinear and QuantizeLinear that give back the integers they read",
-    hazards=frozenset(),
     price="nothing",
     free=True,
-    refusal=refusal_of_useless_pairs,
+    unfit=refusal_of_useless_pairs,
     rule="useless-quantization",
     nodes=useless_nodes,
 )

@@ -82,7 +82,7 @@ WIDER_WINDOW = RepairRow(
     what="puts columns of zeros around the weights of a 1xN convolution, with padding to match",
     hazards=frozenset(REPAIRED_BY_WIDTH),
     price="their products",
-    refusal=refusal_of_wider_window,
+    unfit=refusal_of_wider_window,
     calls=lambda record: (window.call for window in wider(record)),
     clean=True,
 )

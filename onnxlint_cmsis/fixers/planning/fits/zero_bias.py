@@ -30,6 +30,6 @@ ZERO_BIAS = RepairRow(
     hazards=frozenset({"conv-grouped-no-bias", "dw-opt-no-bias", "dw-s4-opt-no-bias"}),
     price="4 bytes and an addition for each output channel",
     free=True,
-    refusal=refusal_of_zero_bias,
+    unfit=refusal_of_zero_bias,
     calls=_biased,
 )

@@ -55,7 +55,7 @@ SPREAD_TAPS = RepairRow(
     what="takes the dilation of a convolution into its weights as rows and columns of zeros",
     hazards=frozenset({"conv-dilation-ignored"}),
     price="their products",
-    refusal=refusal_of_spread_taps,
+    unfit=refusal_of_spread_taps,
     calls=_spread,
 )
 
@@ -93,6 +93,6 @@ OUTPUT_PADDING = RepairRow(
     what="takes output_padding into the weights of a transposed convolution as rows and columns of zeros",
     hazards=frozenset({"tconv-output-past-rows"}),
     price="their products",
-    refusal=refusal_of_output_padding,
+    unfit=refusal_of_output_padding,
     calls=_behind,
 )
