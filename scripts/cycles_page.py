@@ -168,7 +168,7 @@ STM32's F4 and L4 have 1 KiB. The code is a little longer than that, so that its
 clang 19 take 20 to 35 lines for convolutions and 4 to 60 for depthwise layers of 8 channels, and 5.0.0's 3x3 takes 5
 more for each channel. Kernels of 1x1 take 17 for each output channel of a call, which is for a layer or, with a stride,
 for a row of it: one with a stride and 64 channels would take 22 to 89 % longer. Convolutions of s4 take 12 for each
-channel and pixel pair. No time here counts these: the only measured layers with a stride are 4 % of one net.
+channel and pixel pair. No time here counts these.
 
 ## What does it not cover?
 

@@ -259,7 +259,7 @@ def _boards() -> str:
         rows += f"* [`{board.name}`]({board.source}): {board.cpu}, {sizes}; {board.weights}, {board.arena}{cache}\n"
     head = (
         "CPU, KiB of RAM and flash, and the MHz up to which it runs (- where the page does not say it); memories of "
-        "weights\nand arena, and the cache of instructions before the flash where a reference manual says it:"
+        "weights\nand arena, and the cache of instructions before the flash where a manual or measurements tell it:"
     )
     return f"\n## Which boards are known?\n\n{head}\n\n{rows}"
 

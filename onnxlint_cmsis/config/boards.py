@@ -30,9 +30,9 @@ class KnownBoard(NamedTuple):
     arena: str = "sram"
     """Memory of the arena."""
     code_cache: int | None = None
-    """Bytes of the cache of instructions before the flash; None where no document of the vendor was read for it."""
+    """Bytes of the cache of instructions before the flash; None where nothing tells."""
     cache_source: str = ""
-    """Reference manual that says it, where it tells of the instruction cache of the flash interface."""
+    """Reference manual that says it, or measurements that it explains."""
 
 
 _RIOT = "https://doc.riot-os.org/"
@@ -107,7 +107,7 @@ KNOWN_BOARDS = (
         120 * MHZ,
         f"{_RIOT}boards/nucleo-l4r5zi",
         code_cache=KIB,
-        cache_source="ST RM0432",
+        cache_source="by its times, docs/cycles.md",
     ),
     KnownBoard("nucleo-l552ze-q", "cortex-m33", 256 * KIB, 512 * KIB, 110 * MHZ, f"{_RIOT}boards/nucleo-l552ze-q"),
     KnownBoard("nucleo-u575zi-q", "cortex-m33", 768 * KIB, 2 * MIB, 160 * MHZ, f"{_RIOT}boards/nucleo-u575zi-q"),

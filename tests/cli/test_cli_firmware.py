@@ -484,7 +484,7 @@ def test_what_no_optimization_costs_is_told_by_core(
 ) -> None:
     report = _written(capsys, firmware(with_library(arm_nn_mat_mult_nt_t_s8=function), core=core))
     (finding,) = (row for row in report["findings"] if row["code"] == "CNN701")
-    assert f"Models take {times} times the predicted instructions so." in finding["message"]
+    assert f"Models take {times} times the predicted instructions." in finding["message"]
 
 
 @pytest.mark.parametrize(
@@ -501,4 +501,4 @@ def test_what_no_optimization_costs_is_told_by_compiler(
     gcc = b"GCC: (15:12.2.rel1-1) 12.2.1 20221205\0"
     report = _written(capsys, firmware(with_library(**SLOW)).replace(gcc, comment.ljust(len(gcc), b"\0")))
     (finding,) = (row for row in report["findings"] if row["code"] == "CNN701")
-    assert f"Models take {times} times the predicted instructions so." in finding["message"]
+    assert f"Models take {times} times the predicted instructions." in finding["message"]

@@ -45,6 +45,6 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     core = build.attributes.cpu if build.attributes.cpu.startswith("cortex") else build.attributes.architecture
     text = (
         f"CMSIS-NN does not use {has}, which the image is built for ({core}): its functions have "
-        f"{library.counted_instructions}. Models take {factor} times the instructions so."
+        f"{library.counted_instructions}. Models take {factor} times the instructions."
     )
     yield subject.say(text, f"Compile the C files of CMSIS-NN with the -mcpu of the rest, which has {has}.")

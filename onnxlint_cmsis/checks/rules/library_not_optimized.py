@@ -52,7 +52,7 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
         facts = {"function": name, "frame": taken, "optimized_frame": most}
     else:
         why = f"gcc had no -O for {and_more(files) if files else 'C files'}"
-    text = f"CMSIS-NN is not optimized (-O0): {why}. Models take {times} times the predicted instructions so."
+    text = f"CMSIS-NN is not optimized (-O0): {why}. Models take {times} times the predicted instructions."
     yield subject.say(text, f"Optimize it: {subject.system.optimize}.", properties=facts)
 
 

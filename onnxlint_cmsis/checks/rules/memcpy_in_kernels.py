@@ -36,6 +36,6 @@ def run(subject: ImageSubject) -> Iterator[Statement]:
     if library is None or not library.copying or not subject.build.attributes.reads_unaligned:
         return
     told = and_more([f"{name} ({count})" for name, count in library.copying])
-    text = f"CMSIS-NN calls memcpy for every four bytes, in {told}. Models take 1.7 to 3 times the instructions so."
+    text = f"CMSIS-NN calls memcpy for every four bytes, in {told}. Models take 1.7 to 3 times the instructions."
     facts = {"function": library.copying[0][0]}
     yield subject.say(text, "Compile its C files without -fno-builtin and -ffreestanding.", properties=facts)
