@@ -120,7 +120,8 @@ def _verdicts(run: Run) -> str:
     for file in models:
         for line in lines_of(file.verdicts):
             on = "all" if len(line.verdicts) == len(file.verdicts) else line.targets.replace("cortex-", "")
-            word = f"{line.brief_word}{f', {line.accepted}' if line.accepted else ''}"
+            word = f"{line.brief_word}{', FITS' if line.verdicts[0].fits else ''}"
+            word += f", {line.accepted}" if line.accepted else ""
             figures = (line.brief_cost, line.arena.replace("at least ", ""), line.flash)
             rows.append((os.path.relpath(file.path, folder) if folder else file.path, word, on, *figures))
     heads = (f"file in {folder}" if folder else "file", "verdict", "on", "cost", "arena", "flash")
@@ -159,7 +160,7 @@ def _file(file: FileResult, run: Run, end: str, *, headed: bool) -> Iterator[str
         library = f" ({own})" if file.readable and not file.error and own != _libraries(run) else ""
         yield paint(wrapped(f"{file.path}{library}", run.width), "path", run.color)
     yield from body
-    yield from (f"  {line}" for line in (file.application if verdicts else ()))
+    yield from (f"  {line}" for line in (file.application if verdicts or (run.verbose and not run.quiet) else ()))
 
 
 def _of_file(file: FileResult, run: Run) -> Run:

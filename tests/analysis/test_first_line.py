@@ -380,6 +380,20 @@ def test_a_board_answers_whether_it_runs_and_fits_how_long_it_takes_and_what_to_
     told(render("full", a_run(result._replace(path="m.tflite"), width=80)))
 
 
+def test_a_board_answers_the_same_of_several_models() -> None:
+    """The table says what fits, and `-v` what to paste; `-q` neither."""
+    files = [linted(random_chain(seed), f"{seed}.tflite", board="nano-33-ble") for seed in (3, 4)]
+    large = linted(random_chain(5), "5.tflite", board="nano-33-ble", ram=64)
+    rows = render("full", a_run(*files, large, width=80)).partition("\n\n")[0].splitlines()[1:]
+    fitting = {row.split()[0]: "FITS" in row for row in rows}
+    assert fitting == {"3.tflite": True, "4.tflite": True, "5.tflite": False}
+    for more, told in (({}, False), ({"verbose": True}, True), ({"verbose": True, "quiet": True}, False)):
+        text = render("full", a_run(*files, **more))
+        lines = {line for file in files for line in file.application}
+        assert len(lines) > 4
+        assert {f"  {line}" in text.splitlines() for line in lines} == {told}
+
+
 def test_a_board_tells_the_resolver_of_an_onnx_model_too() -> None:
     """Its arena is that of the converted file."""
     given: dict[str, Any] = {"board": "nano-33-ble", "runtime": "tflm"}

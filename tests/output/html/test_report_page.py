@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from onnxlint_cmsis.cli.main import main
+from onnxlint_cmsis.ground.types import Isa
 from onnxlint_cmsis.output.comparison import ModelVersion
 from onnxlint_cmsis.output.html.page import bar, graph_rows, ways
 from onnxlint_cmsis.output.html.report_input import ReportInput
@@ -21,6 +22,7 @@ from support.goldens import Told, check_golden
 from support.html_pages import HtmlPage
 from support.linter import analysed, layered, linted
 from support.paths import ROOT
+from support.pte_programs import random_program
 from support.repairable_models import convolution
 from support.report_models import NET, write_model, written_report
 from support.tflite_steps import random_chain
@@ -106,6 +108,15 @@ def test_a_browser_breaks_no_option(tmp_path: Path) -> None:
     page = written_report(path, "--target", "cortex-m4")
     assert '<span class="option">--fix</span> repairs it. In all: on' in page
     assert ".option{white-space:nowrap}" in page
+
+
+def test_a_browser_breaks_a_list_of_operators_between_names(tmp_path: Path) -> None:
+    path = tmp_path / "program.pte"
+    path.write_bytes(random_program(3, Isa.DSP).data())
+    page = written_report(path, "--target", "cortex-m4")
+    (listed,) = re.findall(r"EXECUTORCH_SELECT_OPS_LIST=([^ <]*(?:<wbr>[^ <]*)*)", page)
+    assert listed.count("<wbr>") == listed.count(",") >= 1
+    assert ",<wbr>cortex_m::" in listed
 
 
 def test_what_decides_the_verdict_is_not_folded_away(tmp_path: Path) -> None:
