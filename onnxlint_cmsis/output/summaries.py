@@ -34,8 +34,9 @@ def summary_lines(file: FileResult, run: Run) -> Iterator[str]:
     if width and max(map(len, table.splitlines())) > width:
         table = fitted(_HEADS, [_row(target, summary, brief=True) for target in summary.targets], _HEADS[1:], fit)
     yield textwrap.indent(table, " " * INDENT).rstrip()
-    measured = ", ".join(dict.fromkeys(target.measured_on for target in summary.targets))
-    yield labelled("cost", f"predicted instructions, not cycles, as measured on {measured}", run)
+    measured = ", ".join(dict.fromkeys(target.measured_on for target in summary.targets if target.cost_known))
+    where = f", as measured on {measured}" if measured else "; no layer has a known cost"
+    yield labelled("cost", f"predicted instructions, not cycles{where}", run)
     for target in summary.targets:
         if target.time:
             yield labelled("time", f"{_cpu(target)}: {target.time.text}", run)

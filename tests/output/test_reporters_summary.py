@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 
 from onnxlint_cmsis.analysis.coverage import summarize
@@ -47,6 +48,23 @@ SUMMARIES = {
 def test_summaries():
     files = [FileResult(name, (), Level.WARNING, summary=summary) for name, summary in SUMMARIES.items()]
     check_golden("screens/summaries", render("full", a_run(*files, width=80, verbose=True)))
+
+
+UNMEASURED = NOTHING._replace(measured_on="cortex-m4+nodsp, gcc 12.2")
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ((a_target(), UNMEASURED), "not cycles, as measured on cortex-m55"),
+        ((UNMEASURED,), "not cycles; no layer has a known cost"),
+    ],
+)
+def test_a_build_is_named_only_where_a_cost_is_known(targets, said):
+    result = FileResult("m.onnx", (), Level.WARNING, summary=FileSummary(targets, 900, 0, 16))
+    text = " ".join(render("full", a_run(result, verbose=True)).split())
+    assert said in text
+    assert UNMEASURED.measured_on not in text
 
 
 def test_scratch_that_the_runtime_asks_for_unseen_is_unknown(tmp_path, capsys, told):
