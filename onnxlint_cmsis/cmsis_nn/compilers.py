@@ -40,6 +40,10 @@ disassembly compared. Wrappers differ by some instructions."""
 OTHER_CODE = ("arm_transpose_conv_s8", "arm_lstm_unidirectional_s8", "arm_lstm_unidirectional_s16")
 """Kernels whose code differs between these releases."""
 
+CODE_OF_M55 = {"cortex-m52": ("", "13"), "cortex-m85": ("", "13", "14")}
+"""CPUs that run Cortex-M55's code by gcc 13.2, and first numbers of the versions for which they do; empty for none.
+gcc 13.2 makes the same code for M85, in all 113 files for integers of 7.0.0 (-O3), and knows no M52."""
+
 
 def measured_compilers(target: Target) -> tuple[MeasuredCompiler, ...]:
     """Return the rows that speak for a target's compiler, the most complete first; all of a name without a version."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from onnxlint_cmsis.cmsis_nn.compiler_defects import SCALAR_SOFTMAX
 from onnxlint_cmsis.cmsis_nn.compilers import (
+    CODE_OF_M55,
     GCC_12,
     LATER_RELEASE,
     OTHER_CODE,
@@ -135,7 +136,7 @@ def table_for(
 ) -> dict[str, float] | None:
     """Instructions by piece for a kernel of a build by one measured compiler; None where it was not measured so.
 
-    The later compilers speak for the CPUs that they were measured on alone.
+    The later compilers speak for the CPUs that they were measured on, and for those of CODE_OF_M55.
     Without `compiler` it is the first that speaks for the target's.
     """
     compiler = compiler or next(iter(measured_compilers(target)), None)
@@ -155,11 +156,13 @@ def table_for(
 
 
 def speaks_for(target: Target, compiler: MeasuredCompiler) -> bool:
-    """Tell whether a compiler was measured with a target's CPU and the code of its release."""
+    """Tell whether a compiler was measured with the code of a target's CPU and release."""
     if compiler is GCC_12:
         return True
     measured = measured_on(target.release) in (LATER_RELEASE, *SAME_CODE)
-    return measured and target.cpu in (CPUS[target.isa], target.isa.value) and target.isa is not Isa.SCALAR
+    version = target.compiler_version.partition(".")[0]
+    same = compiler.name == GCC_12.name and version in CODE_OF_M55.get(target.cpu, ())
+    return measured and (same or (target.cpu in (CPUS[target.isa], target.isa.value) and target.isa is not Isa.SCALAR))
 
 
 def measured_build(target: Target, *, floats: bool = False) -> str:
