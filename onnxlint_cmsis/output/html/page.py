@@ -54,7 +54,7 @@ POLICY = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; bas
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
 """What a browser may not break, though it has hyphens."""
-BEHIND_COMMA = re.compile(r"(?<=,)(?=[^\W\d])")
+LIST_BREAK = re.compile(r"(?<=[,=])(?=[^\W\d])")
 """Where a browser breaks a list without spaces; people paste it."""
 NAMED = 6
 """Layers that the table of classes names; the drawing shows all."""
@@ -133,7 +133,7 @@ def _functions(names: Mapping[str, str]) -> dict[str, Callable[..., object]]:
             ", ".join(f'<span class="cpu">{markup(cpu)}</span>' for cpu in cpus.split(", "))
         ),
         "short": lambda text: in_short(text, names),
-        "listed": lambda text: Markup(BEHIND_COMMA.sub("<wbr>", markup(in_short(text, names)))),
+        "listed": lambda text: Markup(LIST_BREAK.sub("<wbr>", markup(in_short(text, names)))),
         "brief": brief_text,
         "advice": advice,
         "explanation": explanation,
