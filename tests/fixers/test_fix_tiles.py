@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from onnxlint_cmsis.formats.tflite.memory_plan import stated_plan
+from onnxlint_cmsis.formats.tflite.edit import TfliteEdit
+from onnxlint_cmsis.formats.tflite.memory_plan import ONLINE, stated_plan
 from onnxlint_cmsis.formats.tflite.read import read_tflite
 from onnxlint_cmsis.runtimes.tflm.interpret import interpret
 from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
@@ -67,6 +68,32 @@ def test_a_plan_alone_is_taken_where_it_does() -> None:
     data = expanding()
     fixed_alone, _ = fixed(data, "m.tflite", **M4, ram=needed(data), fixable=["CNN604"])
     assert not fixed_alone.added
+
+
+def planned(data: bytes) -> bytes:
+    """The model with a memory plan that leaves all tensors to the interpreter."""
+    edit = TfliteEdit("m.tflite", data)
+    edit.set_plan([ONLINE for graph in edit.model.subgraphs for _ in graph.tensors])
+    return edit.data()
+
+
+def test_a_file_that_brings_a_plan_along_is_cut_too() -> None:
+    data = planned(expanding())
+    ram = int(needed(data) * 0.8)
+    assert needed(check(data, ram)) == needed(check(expanding(), ram))
+    check_remedy(data, ram)
+
+
+def test_weights_of_several_layers_are_cut_for_one() -> None:
+    mobile = Net(5)
+    source = mobile.activation([1, 24, 24, 4])
+    narrow = mobile.convolution(mobile.depthwise(mobile.convolution(source, 24), 2, 1, "SAME"), 4)
+    mobile.tensors[narrow]["quantization"] = mobile.tensors[source]["quantization"]
+    first = mobile.operators[0]
+    wide = mobile.scaled_as(first["outputs"][0], [1, 12, 12, 24])
+    mobile.operator("CONV_2D", [narrow, *first["inputs"][1:]], wide, first["builtin_options"])
+    data = write(mobile.model(mobile.convolution(mobile.depthwise(wide, 2, 1, "SAME"), 4)))
+    check(data, int(needed(data) * 0.8))
 
 
 @pytest.mark.parametrize("kind", ["INT8", "INT16"])
@@ -293,6 +320,15 @@ def test_the_finding_counts_dead_channels_that_go_first() -> None:
     ways = {row.code: (row.properties["exact_after"], row.remedy) for row in findings if row.code in FIT}
     assert ways["CNN601"] == (60_080, "--fix writes it after proof; register AddConcatenation() in the application.")
     assert ways["CNN602"] == (91_052, "--fix writes it after proof; register AddConcatenation() in the application.")
+
+
+@SHARED_MODELS
+def test_channels_of_a_file_that_brings_a_plan_along_go_and_the_plan_is_made_anew() -> None:
+    data = planned((SHARED / "models/tflite/vww_96_int8.tflite").read_bytes())
+    result, new = fixed(data, "m.tflite", **M4)
+    assert new is not None, result.reason
+    assert stated_plan(read_tflite("m.tflite", new)) is not None
+    assert (result.memory[0].before, result.memory[0].after) == (100_720, 68_784)
 
 
 @SHARED_MODELS

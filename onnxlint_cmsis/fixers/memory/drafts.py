@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from onnxlint_cmsis.fixers.memory.bands import BandCopy, Bands, in_bands
@@ -9,6 +10,7 @@ from onnxlint_cmsis.fixers.memory.channel_tiles import JOIN, JOIN_VERSION, group
 from onnxlint_cmsis.fixers.memory.segments import CHANNELS, Segment
 from onnxlint_cmsis.formats.flatbuffer import Span, Value
 from onnxlint_cmsis.formats.tflite.file_model import TfliteModel, TfliteOperator, TfliteTensor
+from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN
 from onnxlint_cmsis.formats.tflite.new_tables import NewTensor
 from onnxlint_cmsis.ground.named_tuples import NamedTuple
 
@@ -33,7 +35,7 @@ class Draft(NamedTuple):
 
 
 def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
-    """The model with segments in parts, as `tiled` writes it. Raises NotAppliedError."""
+    """The model with segments in parts, as `tiled` writes it: without its memory plan. Raises NotAppliedError."""
     main = model.subgraphs[0]
     tensors = list(main.tensors)
     operators: list[TfliteOperator] = []
@@ -41,6 +43,8 @@ def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
     behind = _Behind(model)
     begun = {segment.operators[0]: (segment, ends) for segment, ends in tiles.items()}
     inside = {number for segment in tiles for number in segment.operators}
+    readers = Counter(number for operator in main.operators for number in operator.inputs)
+    shared = {number for number, count in readers.items() if count > 1}
     for number, operator in enumerate(main.operators):
         if number in begun and begun[number][0].axis != CHANNELS:
             bands = in_bands(model, *begun[number], len(tensors))
@@ -51,14 +55,16 @@ def drafted(model: TfliteModel, tiles: Tiles) -> Draft:
                 origins.append(origin)
                 operators.append(new)
         elif number in begun:
-            for origin, new in _groups(main.operators, tensors, *begun[number]):
+            for origin, new in _groups(main.operators, tensors, shared, *begun[number]):
                 origins.append(origin)
                 operators.append(new)
         elif number not in inside:
             origins.append(number)
             operators.append(operator)
     whole = main._replace(tensors=tuple(tensors), operators=tuple(operators))
-    return Draft(behind.model._replace(subgraphs=(whole, *model.subgraphs[1:])), tuple(origins))
+    metadata = tuple(entry for entry in model.metadata if not tiles or entry[0] != OFFLINE_PLAN)
+    subgraphs = (whole, *model.subgraphs[1:])
+    return Draft(behind.model._replace(subgraphs=subgraphs, metadata=metadata), tuple(origins))
 
 
 class _Behind:
@@ -104,11 +110,15 @@ def _banded(operators: tuple[TfliteOperator, ...], bands: Bands) -> Iterator[tup
 
 
 def _groups(
-    operators: tuple[TfliteOperator, ...], tensors: list[TfliteTensor], segment: Segment, ends: tuple[int, ...]
+    operators: tuple[TfliteOperator, ...],
+    tensors: list[TfliteTensor],
+    shared: set[int],
+    segment: Segment,
+    ends: tuple[int, ...],
 ) -> Iterator[tuple[int, TfliteOperator]]:
     """Operators of all groups and the one that joins them, with the number of that which they were made from.
 
-    Tensors of the first group take the place of those of the file; others are added.
+    Tensors of the first group take the place of those of the file that no other operator reads; others are added.
     """
     whole, results = list(tensors), []
     for group, lanes in enumerate(range(start, end) for start, end in zip((0, *ends), ends, strict=False)):
@@ -119,7 +129,7 @@ def _groups(
             numbers = {}
             for tensor, part in group_tensors(operator, whole, lanes).items():
                 joined = tensor == result and number == segment.operators[-1]
-                if group == 0 and not joined:
+                if group == 0 and not joined and (tensor == result or tensor not in shared):
                     tensors[tensor], numbers[tensor] = part, tensor
                 else:
                     numbers[tensor] = len(tensors)

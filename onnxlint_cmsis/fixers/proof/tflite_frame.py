@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from onnxlint_cmsis.formats.flatbuffer import Span
+from onnxlint_cmsis.formats.tflite.memory_plan import OFFLINE_PLAN
 
 if TYPE_CHECKING:
     from onnxlint_cmsis.fixers.proof.litert import LoadedTensor
@@ -52,10 +53,10 @@ def _disagreeing(model: TfliteModel, loaded: Mapping[int, LoadedTensor]) -> Iter
 
 
 def _frame(model: TfliteModel) -> list[Any]:
-    """The model without its operators and the tensors between them."""
+    """The model without its operators, the tensors between them, and the memory plan made for these."""
     main = model.subgraphs[0]
     ends = [main.tensors[index]._replace(buffer=0) for index in (*main.inputs, *main.outputs)]
-    metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata]
+    metadata = [(name, model.bytes_of(buffer)) for name, buffer in model.metadata if name != OFFLINE_PLAN]
     interface = [(graph.name, graph.inputs, graph.outputs) for graph in model.subgraphs]
     return [model.version, model.description, model.signatures, metadata, interface, ends]
 
