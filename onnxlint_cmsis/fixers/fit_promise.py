@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import ROW_NUMBERS, certificate_of
 from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.memory_needs import DeviceFit, ExactWay
-from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS
 from onnxlint_cmsis.runtimes.tflm.resolver import more_methods
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onnxlint_cmsis.analysis.certificate.verifying import verify
+from onnxlint_cmsis.analysis.analysis import ModelAnalysis
+from onnxlint_cmsis.analysis.analysis_settings import AnalysisSettings
+from onnxlint_cmsis.analysis.certificate.verifying import verify, why_not_equal
 from onnxlint_cmsis.fixers.memory.band_segments import band_segments, not_in_bands
 from onnxlint_cmsis.fixers.memory.channel_tiles import group_ends
 from onnxlint_cmsis.fixers.memory.drafts import drafted
@@ -22,6 +24,7 @@ from support.expanding_nets import CODES, Net, net
 from support.linter import fixed, linted
 from support.nightly import one_of
 from support.paths import SHARED
+from support.targets import target_of
 from support.tflite_models import tensor
 from support.tflite_writer import operator_code, write
 from support.tflm_agreement import REFERENCE
@@ -308,4 +311,7 @@ def test_a_constant_that_is_not_cut_is_named(kind: str) -> None:
 )
 def test_models_of_others_fit(name: str, share: float, used: int) -> None:
     data = (SHARED / "models" / "tflite" / f"{name}.tflite").read_bytes()
-    assert abs(needed(check(data, share)) - used) < 16
+    new = check(data, share)
+    assert abs(needed(new) - used) < 16
+    settings = AnalysisSettings((target_of("cortex-m4", "main"),))
+    assert why_not_equal(*(ModelAnalysis("m.tflite", settings, version) for version in (data, new))) is None

@@ -22,6 +22,8 @@ from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 ENOUGH = 1 << 18
 """Numbers of lanes that the checker may need where nobody asked for it: models of integers need fewer, and it takes
 2 seconds and 100 MB at most."""
+ROW_NUMBERS = 1 << 20
+"""Numbers that it may need for bands, whose rows are lanes: some 250 MB."""
 
 
 class _Unread(Model):
@@ -84,8 +86,9 @@ def certificate_of(old: ModelAnalysis, new: ModelAnalysis, most: int = ENOUGH) -
 
 def why_not_equal(old: ModelAnalysis, new: ModelAnalysis) -> str | None:
     """Why outputs of two files are not known to be equal, as a clause; None where they are."""
+    most = ROW_NUMBERS if isinstance(new.as_stored, LoadedTflite) else ENOUGH
     try:
-        known = verify(old.as_stored, new.as_stored, ENOUGH)
+        known = verify(old.as_stored, new.as_stored, most)
     except (ModelError, RecursionError, *DAMAGED) as error:
         return f"they cannot be read for it: {error}"
     return next(filter(None, reasons(known)), None)

@@ -6,14 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnxlint_cmsis.analysis.arena_ways import PLAN, ArenaOnTarget, ArenaWay
-from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import ROW_NUMBERS, certificate_of
 from onnxlint_cmsis.analysis.coverage import summarize
 from onnxlint_cmsis.analysis.layer_names import layer_names
 from onnxlint_cmsis.fixers.differences import model_price
 from onnxlint_cmsis.fixers.memory.fitting import Search
 from onnxlint_cmsis.fixers.memory.least_arena import PriceBound
 from onnxlint_cmsis.fixers.memory.tiled_file import tiled
-from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.snapshot import Snapshot
 from onnxlint_cmsis.ground.errors import NotAppliedError

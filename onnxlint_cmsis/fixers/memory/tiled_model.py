@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnxlint_cmsis.analysis.arena_ways import PLAN
-from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import ROW_NUMBERS, certificate_of
 from onnxlint_cmsis.analysis.proof_results import Proof
 from onnxlint_cmsis.fixers.attempt import NOT_KNOWN_EQUAL, prover_of
 from onnxlint_cmsis.fixers.memory.fitting import Fit
@@ -46,10 +46,6 @@ class LeastArena(NamedTuple):
         """`with 2 groups of channels in CONV_2D#2..DEPTHWISE_CONV_2D#3 and a memory plan it needs 73,584 bytes`."""
         needs = f"it needs {max(self.sizes.values()):,} bytes"
         return f"with {' and '.join(self.ways)} {needs}" if self.ways else needs
-
-
-ROW_NUMBERS = 1 << 20
-"""Numbers that the checker may need for bands, whose rows are lanes: some 250 MB."""
 
 
 class TiledModel(NamedTuple):

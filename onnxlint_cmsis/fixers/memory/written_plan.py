@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnxlint_cmsis.analysis.certificate.verifying import certificate_of
+from onnxlint_cmsis.analysis.certificate.verifying import ROW_NUMBERS, certificate_of
 from onnxlint_cmsis.analysis.fit import device_fits
 from onnxlint_cmsis.analysis.fix_results import MemoryChange, Numbers, TargetTotal
 from onnxlint_cmsis.checks.exact_fit import CONVERT
@@ -12,7 +12,7 @@ from onnxlint_cmsis.checks.fix_actions import PLAN
 from onnxlint_cmsis.checks.rule_registry import codes_of
 from onnxlint_cmsis.fixers.differences import price_changes
 from onnxlint_cmsis.fixers.memory.least_arena import instructions_on_targets
-from onnxlint_cmsis.fixers.memory.tiled_model import ROW_NUMBERS, TiledModel, fitted_model
+from onnxlint_cmsis.fixers.memory.tiled_model import TiledModel, fitted_model
 from onnxlint_cmsis.fixers.planning.plan import Plan
 from onnxlint_cmsis.fixers.planning.policies import POLICIES, plans_memory
 from onnxlint_cmsis.fixers.report import Fixed
