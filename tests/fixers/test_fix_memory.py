@@ -95,6 +95,17 @@ def test_a_plan_that_overlaps_gives_wrong_results(tmp_path, capsys):
     assert (code, "WRONG RESULTS" in out, "CNN402" in out) == (1, True, True)
 
 
+@pytest.mark.parametrize(("offsets", "missing"), [([0] * 8, 0), (FITTING, 1)])
+def test_a_fix_with_ram_writes_a_right_plan_in_place_of_a_wrong_one(tmp_path, capsys, wasting, offsets, missing):
+    wrong = tmp_path / "wrong.tflite"
+    wrong.write_bytes(write(with_plan(chain(*WASTING), offsets, missing=missing)))
+    assert fix_of(capsys, wrong, "--fix")["changed"]
+    model = read_tflite(wrong)
+    assert stated_plan(model) is not None
+    assert not [*plan_faults(model)]
+    assert run(capsys, "verify", str(wasting), str(wrong)) == (0, "output 't7': equal for every input\n")
+
+
 def test_memory_tells_what_comes_of_a_plan(tmp_path, capsys, told):
     texts = []
     for name, described in (

@@ -26,7 +26,7 @@ from onnxlint_cmsis.runtimes.tflm.stated_plans import plan_faults
 
 (RULE,) = codes_of(PLAN)
 NO_ARENA = "smaller lays out the arena of a .tflite file on TensorFlow Lite Micro alone; no plan and no tiles here"
-DROPPED = "the memory plan of the file went, as it was made for other tensors"
+DROPPED = "the memory plan of the file went, as it was made for other tensors or is wrong"
 
 
 def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
@@ -44,7 +44,8 @@ def with_memory_plan(start: Snapshot, fixed: Fixed) -> Fixed:
         return fixed._replace(result=fixed.result._replace(notes=notes))
     had = _had_plan(start)
     asked = plans_memory(options.policy, start.request.analysis.rooms) and start.request.plans(RULE)
-    cut = fitted_model(end) if asked else TiledModel(end)
+    right = _without_wrong_plan(end) if asked else end
+    cut = fitted_model(right) if asked else TiledModel(end)
     planned = planned_model(cut.state) if asked or (had and end.data != start.data) else None
     notes = (*fixed.result.notes, *cut.notes)
     if planned is None and had and cut.state.data != start.data:
@@ -123,6 +124,18 @@ def memory_changes(start: Snapshot, end: Snapshot) -> list[MemoryChange]:
                 least = least_head(after.file, new) + new.tail
                 rows.append(MemoryChange(target.label, old.to_write, new.to_write, new.head, new.tail, least))
     return rows
+
+
+def _without_wrong_plan(state: Snapshot) -> Snapshot:
+    """The model without a plan that puts a tensor over another one or that is refused. Raises NotAppliedError."""
+    execution = state.analysis.execution
+    if not isinstance(execution, Interpretation) or all(
+        fault.level is not None for fault in plan_faults(execution.file)
+    ):
+        return state
+    edit = TfliteEdit(state.path, state.data)
+    edit.drop_plan()
+    return state.followed(edit.data(), Plan({}))
 
 
 def _had_plan(start: Snapshot) -> bool:

@@ -169,6 +169,10 @@ class TfliteEdit:
         """Say where in the arena each tensor lies, those of all subgraphs in order; -1 where the interpreter says."""
         self._plan = plan_bytes(offsets, len(self._subgraphs))
 
+    def drop_plan(self) -> None:
+        """Leave out the memory plan that the file came with."""
+        self._plan_holds = False
+
     def data(self) -> bytes:
         """The file as it is now; to be asked for once. Raises NotAppliedError.
 
